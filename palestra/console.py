@@ -1,0 +1,137 @@
+"""What commands print. Results go to standard output, words about the work to standard error."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+
+from palestra.contest.board import Place
+from palestra.errors import Refused
+from palestra.records import Estimate, Metric, Result, Track
+
+DIGITS = 4
+
+
+def say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def show_json(value: Any) -> None:
+    typer.echo(msgspec.json.encode(value).decode())
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def progress(what: str, total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar with the time left, on a terminal; nothing where nobody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=hidden or not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def show_rows(rows: Sequence[dict[str, Any]], json: bool) -> None:
+    """A list of records as JSON or as a table."""
+    if json:
+        show_json(rows)
+    elif rows:
+        _table(list(rows[0]), [[_plain(value) for value in row.values()] for row in rows])
+    else:
+        typer.echo("none")
+
+
+def show_refusal(refusal: Refused, file: Path, json: bool) -> None:
+    if json:
+        show_json({"ok": False, "faults": refusal.faults, "count": refusal.count})
+        return
+    plural = "fault" if refusal.count == 1 else "faults"
+    typer.echo(f"{file} is refused: {refusal.count} {plural}.", err=True)
+    typer.echo(str(refusal), err=True)
+    if refusal.usable is not None:
+        typer.echo("Every fault is a gap: `palestra score --allow-missing` would charge them instead.", err=True)
+
+
+def show_result(track: Track, result: Result, json: bool) -> None:
+    if json:
+        show_json(result)
+        return
+    state = "valid" if result.valid else f"INVALID: {'; '.join(result.invalid_because)}"
+    typer.echo(f"{track.title} ({track.id}), {result.entrant}: {state}")
+    rows = [
+        [("▸ " if metric is track.ranks else "  ") + metric.name, *estimate(result.metrics[metric.name]), metric.title]
+        for metric in track.metrics
+    ]
+    _table(["metric", "value", f"95 % over {_plural(result.unit)}", ""], rows)
+    for name, table in result.by.items():
+        if name != result.unit and 1 < len(table) <= 12:
+            _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row) for row in table])
+
+
+def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
+    if json:
+        show_json(places)
+        return
+    typer.echo(f"{track.title} ({track.id}): {track.ranks.name}, {track.ranks.better} is better")
+    shown: list[Metric] = list(track.metrics[1:])
+    rows = [
+        [
+            str(place.rank),
+            "–" if place.band is None else chr(ord("A") + min(place.band - 1, 25)),
+            place.entrant,
+            *estimate(place.metrics[track.ranks.name]),
+            *(_number(place.metrics[metric.name].value) for metric in shown),
+        ]
+        for place in places
+    ]
+    _table(["rank", "band", "entrant", track.ranks.name, "95 %", *(metric.name for metric in shown)], rows)
+
+
+def estimate(found: Estimate) -> tuple[str, str]:
+    """A value and its interval as text."""
+    if found.low is None or found.high is None:
+        return _number(found.value), "too few units"
+    return _number(found.value), f"{_number(found.low)} – {_number(found.high)}"
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [_number(value) if isinstance(value, float) else _plain(value) for value in row.values()]
+
+
+def _number(value: float) -> str:
+    return f"{value:.{DIGITS}f}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _plural(unit: str) -> str:
+    return {"person": "people"}.get(unit, f"{unit}s")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*header, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(Text, row))  # Text: what strangers wrote is no mark-up
+    console = Console()
+    console.print(table, width=None if console.is_terminal else 200)

@@ -1,0 +1,65 @@
+"""A board: who stands where, and who cannot be told apart."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.errors import PalestraError
+from palestra.metrics.resample import MIN_UNITS, interval
+from palestra.records import Estimate, Track
+from palestra.scoring import Scored, draw
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One row of a board."""
+
+    rank: int  # teams with the same number share a rank
+    band: int | None  # teams that cannot be told apart from the band's first; null where too few units took part
+    entrant: str
+    metrics: dict[str, Estimate]
+
+
+def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
+    """Entrants in order of the track's first metric, in bands.
+
+    A band is its first team and all who are not significantly worse than it: the 95 % interval of the difference,
+    paired by drawing the same people for both, does not exclude zero.
+    """
+    _require_same_trials(track, entries)
+    sign = 1 if track.ranks.better == "lower" else -1
+    ordered = sorted(entries, key=lambda entry: sign * _value(track, entry))
+    draws = [_resampled(track, entry) for entry in ordered]
+    places: list[Place] = []
+    first = 0
+    for i, entry in enumerate(ordered):
+        worse = sign * (draws[i] - draws[first])
+        if len(worse) and interval(worse)[0] > 0:
+            first = i
+        tied = i > 0 and _value(track, entry) == _value(track, ordered[i - 1])
+        rank = places[-1].rank if tied else i + 1
+        band = (places[-1].band or 0) + (first == i) if places else 1
+        places.append(Place(rank, band if len(worse) else None, entry.result.entrant, entry.result.metrics))
+    return places
+
+
+def _value(track: Track, entry: Scored) -> float:
+    return entry.result.metrics[track.ranks.name].value
+
+
+def _resampled(track: Track, entry: Scored) -> NDArray[np.float64]:
+    """The ranking metric in every resample; empty where there are too few units to resample."""
+    source = entry.result.provenance
+    draws = draw(entry.rows, entry.result.unit, source.resamples, source.seed)
+    return track.ranks.reduce(entry.rows, draws) if draws.weights.shape[1] >= MIN_UNITS else np.empty(0)
+
+
+def _require_same_trials(track: Track, entries: Sequence[Scored]) -> None:
+    """Differences are paired, so everybody must have been scored on the same trials, in the same way."""
+    seen = {(entry.result.provenance.data, str(entry.result.provenance.settings)) for entry in entries}
+    if len(seen) > 1:
+        raise PalestraError(
+            f"{track.id}: these results were scored on {len(seen)} different data sets or settings; "
+            "a board compares results on one."
+        )

@@ -1,0 +1,93 @@
+"""What every track keeps, inside the package or out: `palestra --tracks-dir DIR tracks --check` runs it on yours."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from palestra import scoring
+from palestra.collect.files import collect
+from palestra.errors import PalestraError, Refused
+from palestra.records import Track
+
+ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
+
+
+def check_track(track: Track, data: Path) -> None:
+    """Raise a PalestraError that says which promise of a track is broken, on a data set of it."""
+    _require(track, bool(ID.fullmatch(track.id)), "its id is kebab-case and ends in a version, as blink-count-v1")
+    _require(track, bool(track.title.strip()), "it has a title")
+    _require(track, bool(track.metrics), "it has at least one metric")
+    names = [metric.name for metric in track.metrics]
+    _require(track, len(set(names)) == len(names), "the names of its metrics differ")
+    _require(track, bool(track.arrives), "it says how answers arrive")
+    trials, truth = track.trials(data), track.truth(data)
+    _check_tables(track, trials, truth)
+    answers = _perfect(track, trials, truth)
+    if answers is not None:
+        _check_scoring(track, data, trials, answers)
+    if track.write and track.blank:
+        _check_files(track, data, trials)
+
+
+def _require(track: Track, holds: bool, promise: str) -> None:
+    if not holds:
+        raise PalestraError(f"{track.id} breaks the contract: it should hold that {promise}.")
+
+
+def _check_tables(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> None:
+    for name, table in (("trials", trials), ("truth", truth)):
+        _require(track, "trial" in table.columns, f"its {name} have a column `trial`")
+        _require(track, table["trial"].dtype == pl.String, f"`trial` of its {name} is text")
+        _require(track, table["trial"].is_unique().all(), f"each trial is once in its {name}")
+        _require(track, not table.is_empty(), f"its {name} are not empty")
+    _require(track, truth.join(trials, on="trial", how="anti").is_empty(), "every trial of the truth is a trial")
+    shared = set(trials.columns) & set(truth.columns) - {"trial", *track.units, *track.groups}
+    _require(track, not shared, f"its truth has no column that its trials show to contestants (both have {shared})")
+    scoring.unit_of(track, trials.join(truth, on="trial", suffix="_truth"))
+
+
+def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame | None:
+    """The truth as answers, where `truth_<name>` columns say how answers look; else the template's answers."""
+    named = [name for name in truth.columns if name.startswith("truth_")]
+    if track.blank:
+        blank = track.blank(trials)
+        answer_columns = [name for name in blank.columns if name != "trial"]
+        if all(f"truth_{name}" in named for name in answer_columns):
+            return truth.select("trial", **{name: pl.col(f"truth_{name}") for name in answer_columns})
+        return blank
+    return truth.select("trial", **{name.removeprefix("truth_"): pl.col(name) for name in named}) if named else None
+
+
+def _check_scoring(track: Track, data: Path, trials: pl.DataFrame, answers: pl.DataFrame) -> None:
+    scored = scoring.score(track, data, answers, "contract")
+    rows, ranks = scored.rows, scored.result.metrics[track.ranks.name]
+    _require(track, track.error in rows.columns, f"its scores have the column {track.error!r} that it names as error")
+    _require(track, not rows[track.error].cast(pl.Float64).is_nan().any(), "no score is NaN")
+    _require(track, ranks.value == ranks.value, "its ranking metric is a number")
+    again = scoring.score(track, data, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
+    _require(track, again.result.metrics == scored.result.metrics, "the order of answers does not matter")
+    gone = scoring.score(track, data, answers.clear(), "contract")
+    _require(track, gone.rows.height == rows.height, "a trial without an answer keeps its row")
+    value = gone.result.metrics[track.ranks.name].value
+    worse = value >= ranks.value if track.ranks.better == "lower" else value <= ranks.value
+    _require(track, value == value and worse, "no answer at all is no better than answers, and is a number")
+
+
+def _check_files(track: Track, data: Path, trials: pl.DataFrame) -> None:
+    if track.write is None or track.blank is None:
+        return
+    blank = track.blank(trials)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"template{track.suffix}"
+        track.write(blank, file)
+        answers = collect(track, file, trials)
+        scoring.look_into(track, answers)
+        _require(track, answers["trial"].equals(trials["trial"]), "a template that it writes is read back whole")
+        file.write_bytes(b"")
+        try:
+            collect(track, file, trials)
+        except Refused:
+            return
+    _require(track, False, "an empty file is refused")

@@ -1,0 +1,57 @@
+"""The demo: data for every track, every simple solution, scores, boards, reports."""
+
+import time
+from pathlib import Path
+
+import typer
+
+from palestra import console, making, registry, saved, scoring, solving
+from palestra.collect.files import collect
+from palestra.contest.board import board
+from palestra.records import Order, Track
+from palestra.report import write_data_page, write_result
+
+
+def run(out: Path, order: Order) -> None:
+    """Go through every track that makes data. What is there already is used again."""
+    started = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    tracks = [track for track in registry.tracks().values() if track.make]
+    for track in tracks:
+        _show(track, out / track.id, order)
+    console.say(f"Done in {console.duration(time.monotonic() - started)}. Open these in a browser:")
+    for page in sorted(out.rglob("*.html")):
+        typer.echo(f"  {page}")
+
+
+def _show(track: Track, home: Path, order: Order) -> None:
+    data = home / f"data-{order.size}"
+    _make(track, data, order)
+    write_data_page(track, data, home / "data.html")
+    entries = []
+    if track.blank and track.write:
+        template = home / f"template{track.suffix}"
+        track.write(track.blank(track.trials(data)), template)
+        entries.append(_score(track, data, template, "template"))
+    for solution in registry.solutions(track.id):
+        file = home / f"{solution.name}{track.suffix}"
+        solving.solve(track, solution, data, {}, file)
+        scored = _score(track, data, file, solution.name)
+        write_result(track, scored, data, home / f"{solution.name}.html")
+        entries.append(scored)
+    typer.echo("")
+    console.show_board(track, board(track, entries), json=False)
+
+
+def _make(track: Track, data: Path, order: Order) -> None:
+    if data.is_dir() and not (data / making.NOTES).is_file():
+        return
+    plan = making.plan(track, order)
+    with console.progress(f"making {track.id}", sum(part.weight for part in plan.parts)) as advance:
+        making.run(track, order, plan, data, advance)
+
+
+def _score(track: Track, data: Path, file: Path, name: str) -> scoring.Scored:
+    scored = scoring.score(track, data, collect(track, file, track.trials(data)), name)
+    saved.save(scored, file.with_suffix(".parquet"))
+    return scored

@@ -1,0 +1,209 @@
+"""JSON objects from strangers: gaze vectors, and where the strings of a very large object are.
+
+A double key is a fault here, although JSON parsers keep the last one and say nothing.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.errors import SHOWN, clip, refuse
+from palestra.formats.files import FileFaults, decode_text, read_bytes, shown_name, write_bytes
+from palestra.formats.strings import scan_strings as scan_strings
+
+LIMIT = 1e6  # no gaze vector is longer
+TINY = 1e-12  # no direction can be told from a shorter one
+VECTOR_BYTES, SEQUENCE_BYTES, SPARE_BYTES = 256, 256, 65536  # generous for indented JSON with 17 digits
+NUMBER_CHARS = 512
+SHAPE = '{"<sequence>": {"<step>": [x, y, z], …}, …}'
+DEPTH = 3
+# The last quote may be missing: else each quote of an open string would be tried, to the end of the file.
+MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+_Vectors = dict[str, dict[str, tuple[float, float, float]]]
+
+
+def read_vectors(
+    file: str | Path, sequences: Sequence[str], steps: Sequence[str], max_bytes: int | None = None
+) -> pl.DataFrame:
+    """The vectors in `{"<sequence>": {"<step>": [x, y, z]}}` as sequence, step, x, y, z, in the order asked for.
+
+    A missing, NaN, infinite or zero vector is a gap: the rows without them are the refusal's `usable`. Reading takes
+    at most about 30 times `max_bytes` in memory.
+    """
+    if max_bytes is None:
+        max_bytes = len(sequences) * (len(steps) * VECTOR_BYTES + SEQUENCE_BYTES) + SPARE_BYTES
+    data = read_bytes(file, max_bytes)
+    vectors = _read_fast(data, sequences, steps)
+    if vectors is None:
+        return _Careful(file, sequences, steps).read(decode_text(data, file))
+    return _frame(sequences, steps, vectors)
+
+
+def write_vectors(frame: pl.DataFrame, file: str | Path) -> None:
+    """Write sequence, step, x, y, z as `{"<sequence>": {"<step>": [x, y, z]}}`, one sequence to a line."""
+    values = frame.select("x", "y", "z").to_numpy()
+    if not np.isfinite(values).all():
+        raise ValueError("a vector has a component that is not a finite number")
+    objects: dict[str, dict[str, list[float]]] = {}
+    for sequence, step, vector in zip(frame["sequence"], frame["step"], values.tolist(), strict=True):
+        if objects.setdefault(sequence, {}).setdefault(str(step), vector) is not vector:
+            raise ValueError(f"two vectors for sequence {sequence!r}, step {step!r}")
+    lines = (msgspec.json.encode(name) + b": " + msgspec.json.encode(steps) for name, steps in objects.items())
+    write_bytes(file, b"{\n" + b",\n".join(lines) + b"\n}\n")
+
+
+def _frame(sequences: Sequence[str], steps: Sequence[str], vectors: NDArray[np.float64]) -> pl.DataFrame:
+    names = {
+        "sequence": pl.Series([name for name in sequences for _ in steps], dtype=pl.String),
+        "step": pl.Series(list(steps) * len(sequences), dtype=pl.String),
+    }
+    return pl.DataFrame(names | {axis: vectors[:, at] for at, axis in enumerate("xyz")})
+
+
+def _read_fast(data: bytes, sequences: Sequence[str], steps: Sequence[str]) -> NDArray[np.float64] | None:
+    """One row per vector asked for, if the file has exactly those and all are good; else None."""
+    try:
+        found = msgspec.json.decode(data, type=_Vectors)
+        rows = [found[sequence][step] for sequence in sequences for step in steps]
+    except (ValueError, KeyError, RecursionError):
+        return None
+    # Without escapes, and with numbers for values, each key has two quotes: more of them means double keys.
+    keys = len(found) + sum(map(len, found.values()))
+    if b"\\" in data or data.count(b'"') != 2 * keys or keys != len(sequences) * (1 + len(steps)):
+        return None
+    vectors = np.array(rows, np.float64).reshape(-1, 3)
+    size = np.abs(vectors).max(axis=1)
+    return vectors if ((size >= TINY) & (size <= LIMIT)).all() else None
+
+
+class _Careful:
+    """Reads every pair of the file and notes what is wrong with it."""
+
+    def __init__(self, file: str | Path, sequences: Sequence[str], steps: Sequence[str]) -> None:
+        self.file, self.faults = file, FileFaults(file)
+        self.sequences, self.steps = sequences, steps
+        self.rows = {name: {step: row * len(steps) + at for at, step in enumerate(steps)}
+                     for row, name in enumerate(sequences)}  # fmt: skip
+        self.vectors = np.full((len(sequences) * len(steps), 3), np.nan)
+        self.met = np.zeros(len(self.vectors), bool)  # rows that the file speaks of, for good or ill
+
+    def read(self, text: str) -> pl.DataFrame:
+        most = 4 * (len(self.vectors) + len(self.sequences)) + 10_000
+        _check_nesting(text, self.file, most)
+        found = _parse(text, self.file)
+        if not isinstance(found, tuple):
+            refuse(self.faults.name, _words(found), f"an object {SHAPE}")
+        for sequence, value in self._known(found, self.rows, "", "sequence"):
+            self._take_sequence(sequence, value)
+        self._note_missing()
+        good = ~np.isnan(self.vectors).any(axis=1)
+        frame = _frame(self.sequences, self.steps, self.vectors).filter(pl.Series(good, dtype=pl.Boolean))
+        self.faults.finish(usable=frame)
+        return frame
+
+    def _known(self, pairs: Any, known: dict[str, Any], inside: str, kind: str) -> Iterator[tuple[str, Any]]:
+        """The pairs whose keys are known and come for the first time."""
+        seen = set()
+        for key, value in pairs:
+            where = self.faults.at(f"{inside}{kind} {clip(key)}")
+            if key not in known:
+                shown = ", ".join(list(known)[:5]) + (", …" if len(known) > 5 else "")
+                self.faults.add(where, f"a {kind} that is not asked for", f"one of {clip(shown, 80)}")
+            elif key in seen:
+                self.faults.add(where, "the same key again", "each key once")
+            else:
+                seen.add(key)
+                yield key, value
+
+    def _take_sequence(self, sequence: str, value: Any) -> None:
+        rows = self.rows[sequence]
+        if not isinstance(value, tuple):
+            self.met[list(rows.values())] = True
+            where = self.faults.at(f"sequence {clip(sequence)}")
+            self.faults.add(where, _words(value), 'an object {"<step>": [x, y, z]}')
+            return
+        for step, vector in self._known(value, rows, f"sequence {clip(sequence)}, ", "step"):
+            self.met[rows[step]] = True
+            self._take_vector(rows[step], self.faults.at(f"sequence {clip(sequence)}, step {clip(step)}"), vector)
+
+    def _take_vector(self, row: int, where: str, value: Any) -> None:
+        expected = "three numbers [x, y, z]"
+        if not isinstance(value, list):
+            self.faults.add(where, _words(value), expected)
+        elif len(value) != 3:
+            self.faults.add(where, f"{len(value):,} values", expected)
+        elif wrong := [part for part in value if not isinstance(part, float)]:
+            self.faults.add(where, f"{_words(wrong[0])} among the values", expected)
+        elif any(math.isnan(part) for part in value):
+            self.faults.gap(where, "NaN or an infinity", expected)
+        elif max(map(abs, value)) > LIMIT:
+            self.faults.add(where, clip(value, 90), f"{expected} of at most ±{LIMIT:g}")
+        elif max(map(abs, value)) < TINY:
+            self.faults.gap(where, "a vector without length", f"{expected} that point somewhere")
+        else:
+            self.vectors[row] = value
+
+    def _note_missing(self) -> None:
+        missing = np.flatnonzero(~self.met)
+        expected = f"a vector for each of {len(self.sequences):,} sequences and {len(self.steps)} steps"
+        for row in missing[:SHOWN].tolist():
+            sequence, step = self.sequences[row // len(self.steps)], self.steps[row % len(self.steps)]
+            self.faults.gap(self.faults.at(f"sequence {clip(sequence)}, step {clip(step)}"), "no vector", expected)
+        if len(missing) > SHOWN:
+            self.faults.gap(self.faults.name, "further vectors missing", expected, count=len(missing) - SHOWN)
+
+
+def _check_nesting(text: str, file: str | Path, most: int) -> None:
+    """Refuse what would send a parser deep into itself, or fill the memory with empty lists."""
+    depth = count = 0
+    for mark in MARKS.finditer(text):
+        first = text[mark.start()]
+        depth += (first in "[{") - (first in "]}")
+        count += first in "[{"
+        if depth > DEPTH or count > most:
+            place = f"{shown_name(file)}: line {text.count(chr(10), 0, mark.start()) + 1:,}"
+            found = f"nesting deeper than {DEPTH}" if depth > DEPTH else f"more than {most:,} lists and objects"
+            refuse(place, found, f"an object {SHAPE}")
+
+
+def _parse(text: str, file: str | Path) -> Any:
+    """JSON with objects as tuples of pairs, so that double keys are seen; every number is a float, NaN any infinity."""
+    try:
+        return json.loads(
+            text, object_pairs_hook=tuple, parse_int=_number, parse_float=_number, parse_constant=lambda _: math.nan
+        )
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+        found = "a file that is cut short" if cut else f"no valid JSON ({error.msg})"
+        refuse(f"{shown_name(file)}: line {error.lineno:,}, column {error.colno:,}", found, f"an object {SHAPE}")
+    except RecursionError:
+        refuse(shown_name(file), "deep nesting", f"an object {SHAPE}")
+
+
+def _number(text: str) -> float:
+    return float(text) if len(text) <= NUMBER_CHARS else math.inf  # long ones are slow to read, and no one's meaning
+
+
+def _words(value: Any) -> str:
+    """What a parsed value is, for a message."""
+    match value:
+        case tuple():
+            return "an object"
+        case list():
+            return "an array"
+        case str():
+            return f"the text {clip(value)}"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+    return f"the number {value!r}"

@@ -1,0 +1,245 @@
+"""OpenEDS 2020 sparse segmentation on disk, as the release has it, and the challenge's submission files.
+
+    openEDS2020-SparseSegmentation/participant/S_<k>/<n>.png          frames at 5 Hz
+    openEDS2020-SparseSegmentation/participant/S_<k>/label_<n>.npy    the few given labels, uint8 (400, 640)
+    openEDS2020-SparseSegmentation/{images,labels}.txt              their names, S_<k>/<file> (else folders are listed)
+    truth/S_<k>/<n>.npy                                               hidden labels
+    truth/sequences.csv, truth/people.csv                             who each sequence shows (optional)
+
+The later public release keeps the hidden labels in one pickle, test_GT/test_sampleName_GT.pkl; that is read as well.
+A mask is referred to by its file and a key in it, and opened when it is needed: a whole submission is gigabytes.
+"""
+
+import mmap
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.errors import Faults, refuse
+from palestra.formats.archive import Members, open_members
+from palestra.formats.files import folder, regular_file
+from palestra.formats.masks import decode_mask, encode_mask, read_npy_mask, read_png_mask
+from palestra.formats.pickles import read_pickle
+from palestra.formats.strings import scan_strings
+
+RELEASE = "openEDS2020-SparseSegmentation"
+PICKLE = "test_sampleName_GT.pkl"
+CLASSES = ("background", "sclera", "iris", "pupil")
+SHAPE = (400, 640)
+INLINE = ""  # stands for a file where the key is the mask itself, as the challenge encodes it
+MASK_BYTES = 1_100_000  # of one mask in any form: a wide integer .npy in run-length code and base64 is the largest
+NAME = re.compile(r"(?P<sequence>S_\d{1,6})/(?P<frame>\d{1,6})")
+Mask = NDArray[np.uint8]
+
+
+def release(data: Path) -> Path:
+    """The release's own folder, whether one names it or the folder around it."""
+    return data if (data / "participant").is_dir() else folder(data / RELEASE)
+
+
+def hidden(data: Path, name: str) -> Path:
+    """A file or folder of the truth, beside the release's folder."""
+    return release(data).parent / "truth" / name
+
+
+def read_frames(data: Path) -> pl.DataFrame:
+    """Every frame: sequence, frame, labelled (whether its label is given)."""
+    root = release(data)
+    images = _names(root, "images.txt", "*.png", "")
+    labels = _names(root, "labels.txt", "label_*.npy", "label_")
+    if not images:
+        refuse(str(root), "no pictures", "participant/S_<k>/<n>.png")
+    given = set(labels)
+    return pl.DataFrame(
+        {
+            "sequence": [sequence for sequence, _ in images],
+            "frame": [frame for _, frame in images],
+            "labelled": [name in given for name in images],
+        }
+    )
+
+
+def read_label(data: Path, sequence: str, frame: int) -> Mask:
+    """A label that contestants are given."""
+    file = release(data) / "participant" / sequence / f"label_{frame}.npy"
+    return read_npy_mask(regular_file(file, MASK_BYTES * 4).read_bytes(), str(file))
+
+
+def read_hidden(data: Path) -> pl.DataFrame:
+    """The hidden labels: trial, and where each mask is."""
+    release_pickle = next(
+        (
+            file
+            for file in (release(data) / "test_GT" / PICKLE, hidden(data, PICKLE), release(data) / PICKLE)
+            if file.is_file()
+        ),
+        None,
+    )
+    if release_pickle:
+        names = sorted(_masks_in(release_pickle, _stamp(release_pickle)))
+        return _references(str(release_pickle), zip(names, names, strict=True))
+    root = folder(hidden(data, ""))
+    files = sorted(root.glob("S_*/*.npy"), key=lambda file: (_number(file.parent.name), _number(file.stem)))
+    if not files:
+        refuse(str(root), "no hidden labels", "truth/S_<k>/<n>.npy, or the release's test_GT")
+    return _references(str(root), ((f"{file.parent.name}/{file.name}",) * 2 for file in files))
+
+
+def read_metadata(data: Path) -> pl.DataFrame | None:
+    """Who each sequence shows, where the data set tells."""
+    file, people = hidden(data, "sequences.csv"), hidden(data, "people.csv")
+    if not file.is_file():
+        return None
+    sequences = pl.read_csv(file, schema_overrides={"sequence": pl.String, "person": pl.String})
+    if not people.is_file():
+        return sequences
+    about = pl.read_csv(people, schema_overrides={"person": pl.String})
+    return sequences.join(about, on="person", how="left", maintain_order="left")
+
+
+def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
+    """A contestant's masks: the challenge's JSON, or a folder or zip of S_<k>/<n>.png or .npy."""
+    if file.suffix.lower() in (".tar", ".gz", ".tgz", ".7z", ".rar"):
+        # Masks are opened in the order of the trials, and these can only be unpacked from the front.
+        refuse(file.name, f"a {file.suffix} archive", "the challenge's JSON, a folder, or a .zip")
+    if _is_archive(file):
+        found = _members_of(file, trials)
+    else:
+        ranges = scan_strings(file, trials.height * MASK_BYTES, max_keys=2 * trials.height + 1000)
+        parts = zip(ranges["key"].to_list(), ranges["start"].to_list(), ranges["stop"].to_list(), strict=True)
+        found = _references(str(file), ((key, f"{start}:{stop}") for key, start, stop in parts))
+    return _matched(file, found, trials)
+
+
+def write_submission(answers: Iterable[tuple[str, str, str]], file: Path) -> None:
+    """Write answers (trial, mask_file, mask_key) as the challenge's JSON, one mask at a time."""
+    fresh = file.with_name(f"{file.name}.new")
+    with fresh.open("w") as out:
+        out.write("{")
+        for number, (trial, place, key) in enumerate(answers):
+            text = key if place == INLINE else encode_mask(open_mask(place, key))
+            out.write(f'{"," if number else ""}\n"{trial}": "{text}"')
+        out.write("\n}\n")
+    fresh.replace(file)
+
+
+def open_mask(file: str, key: str) -> Mask:
+    """The mask that a reference stands for."""
+    if file == INLINE:
+        return decode_mask(key.encode(), "a mask in memory", SHAPE)
+    path = Path(file)
+    where = f"{path.name}, {key}"
+    if path.name == PICKLE:
+        return _masks_in(path, _stamp(path))[key]
+    if not _is_archive(path):
+        start, _, stop = key.partition(":")
+        return decode_mask(_mapped(path, _stamp(path))[int(start) : int(stop)], f"{path.name}, bytes {key}", SHAPE)
+    data = _opened(path, _stamp(path)).read(key)
+    return read_png_mask(data, where, SHAPE) if key.lower().endswith(".png") else read_npy_mask(data, where, SHAPE)
+
+
+def image_file(data: Path, sequence: str, frame: int) -> Path:
+    return release(data) / "participant" / sequence / f"{frame}.png"
+
+
+def _names(root: Path, index: str, pattern: str, prefix: str) -> list[tuple[str, int]]:
+    """Frames by sequence and number, from the index or else from the folders."""
+    listed = root / index
+    if listed.is_file():
+        lines = [line.strip() for line in listed.read_text("utf-8").splitlines() if line.strip()]
+        found = [_named(listed, line, prefix) for line in lines]
+    else:
+        files = folder(root / "participant").glob(f"S_*/{pattern}")
+        found = [(file.parent.name, int(file.stem.removeprefix(prefix))) for file in files if _is_frame(file, prefix)]
+    return sorted(found, key=lambda name: (_number(name[0]), name[1]))
+
+
+def _named(listed: Path, line: str, prefix: str) -> tuple[str, int]:
+    match = re.search(rf"(S_\d+)/{prefix}(\d+)\.\w+$", line)
+    if match is None:
+        refuse(str(listed), repr(line[:60]), f"names like S_0/{prefix}12")
+    return match[1], int(match[2])
+
+
+def _is_frame(file: Path, prefix: str) -> bool:
+    return file.stem.removeprefix(prefix).isdecimal()
+
+
+def _number(name: str) -> int:
+    digits = name.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() else -1
+
+
+def _references(file: str, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
+    names, keys = zip(*pairs, strict=True) if (pairs := list(pairs)) else ((), ())
+    table = {"trial": names, "mask_file": [file] * len(names), "mask_key": keys}
+    return pl.DataFrame(table, schema=dict.fromkeys(table, pl.String))
+
+
+def _members_of(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
+    names = list(_open(file, 2 * trials.height + 1000, trials.height * MASK_BYTES))
+    other = [name for name in names if not name.lower().endswith((".png", ".npy"))]
+    if other:
+        refuse(f"{file.name}, {other[0]}", "a file that is no mask", "S_<k>/<n>.png or S_<k>/<n>.npy")
+    # The last folder and the name count: whoever packs a folder gets its own name in front.
+    return _references(str(file), ((f"{'/'.join(name.split('/')[-2:])[:-4]}.npy", name) for name in names))
+
+
+def _open(file: Path, most: int, most_bytes: int) -> Members:
+    return open_members(file, most, MASK_BYTES * 2, most_bytes, strip_top=False)
+
+
+def _matched(file: Path, found: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """References in the order of the trials; what is double, unknown or missing is a fault."""
+    faults = Faults()
+    for trial in found.filter(pl.col("trial").is_duplicated())["trial"].unique(maintain_order=True):
+        faults.add(f"{file.name}, {trial}", "more than one mask", "one mask")
+    known = set(trials["trial"])
+    for trial in found["trial"]:
+        if trial not in known:
+            faults.add(f"{file.name}, {trial[:80]}", "a mask", "no mask: this is not an unlabelled frame of the data")
+    given = set(found["trial"])
+    for trial in trials["trial"]:
+        if trial not in given:
+            faults.gap(f"{file.name}, {trial}", "no mask", "a mask for every unlabelled frame")
+    answers = trials.select("trial").join(found, on="trial", how="inner", maintain_order="left")
+    faults.finish(usable=answers)
+    return answers
+
+
+def _is_archive(file: Path) -> bool:
+    return file.is_dir() or file.suffix.lower() == ".zip"
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Tells a replaced file from the one that was opened before."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path, stamp: tuple[int, int]) -> Members:
+    return _open(path, 10_000_000, 1 << 60)  # its sizes were checked when it was read first
+
+
+@lru_cache(maxsize=4)
+def _mapped(path: Path, stamp: tuple[int, int]) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+@lru_cache(maxsize=1)
+def _masks_in(file: Path, stamp: tuple[int, int]) -> dict[str, Mask]:
+    found = read_pickle(file, 4_000_000_000)
+    if not isinstance(found, dict) or not all(isinstance(key, str) and _is_mask(found[key]) for key in found):
+        refuse(str(file), "another object", 'a dict of "S_<k>/<n>.npy" to masks of 400 × 640')
+    return {key: mask.astype(np.uint8) for key, mask in found.items()}
+
+
+def _is_mask(found: object) -> bool:
+    return isinstance(found, np.ndarray) and found.shape == SHAPE and found.dtype.kind in "uib" and found.max() <= 3

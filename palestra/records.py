@@ -1,0 +1,156 @@
+"""The records that two or more folders share, in the order that data meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from palestra.report import Block
+
+SIZES = ("tiny", "small", "paper")
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What synthetic data someone asked for."""
+
+    size: Literal["tiny", "small", "paper"] = "tiny"
+    seed: int = 0
+    without: tuple[str, ...] = ()  # heavy parts to leave out, such as "images"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a data set that one process writes on its own. Its bytes depend on the order alone."""
+
+    name: str
+    weight: int  # how much work it is, in pictures or their like
+    write: Callable[[Path], None]  # picklable; gets the data set's folder
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a data set is made: parts in any order, then what needs all of them."""
+
+    parts: Sequence[Part]
+    sample: Part  # a small part, made first and thrown away, to tell bytes and time
+    finish: Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often each unit is drawn in each resample, and which unit each row belongs to."""
+
+    unit_of: NDArray[np.int64]  # (rows,)
+    weights: NDArray[np.float64]  # (resamples, units)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that a run earns, from the scores of all its trials."""
+
+    name: str
+    unit: str  # "deg", "" for a share
+    better: Literal["lower", "higher"]
+    reduce: Callable[[pl.DataFrame, Draws], NDArray[np.float64]]  # one number per resample
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Track:
+    """One versioned challenge: its trials, its truth, how answers arrive, how they are scored, what ranks.
+
+    Tables have one row per trial and a column `trial` (text). The first of `units` that a column is named after is
+    what intervals resample. The first metric ranks. A file track gives `answers` and `write`.
+    """
+
+    id: str
+    title: str
+    trials: Callable[[Path], pl.DataFrame]  # public: what a contestant may know
+    truth: Callable[[Path], pl.DataFrame]  # hidden: joined in scoring.py and nowhere else
+    score: Callable[[pl.DataFrame], pl.DataFrame]  # truth and answers joined; row-wise, so it is called in chunks
+    metrics: tuple[Metric, ...]
+    missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
+    answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
+    inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
+    write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
+    suffix: str = ".csv"  # of a submission file
+    blank: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # answers of a template submission, from the trials
+    units: tuple[str, ...] = ("unit",)
+    groups: tuple[str, ...] = ()  # columns that reports break down by, where the data has them
+    chunk: int = 65_536  # rows that `score` gets at once
+    error: str = "error"  # the score that says how bad one trial is (higher is worse)
+    direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
+    picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
+    make: Callable[[Order], Plan] | None = None
+    describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
+    settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
+    configure: Callable[[Any], Track] | None = None  # the same track under other settings
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
+
+    @property
+    def arrives(self) -> list[str]:
+        """How answers may arrive."""
+        return ["file"] if self.answers else []
+
+    @property
+    def ranks(self) -> Metric:
+        return self.metrics[0]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A number with its 95 % interval; low and high are null where too few units took part."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Where a Result comes from."""
+
+    palestra: str  # version
+    code: str  # digest of the code that scored
+    data: str  # digest of the trials and the truth
+    answers: str  # digest of the answers
+    settings: dict[str, Any]
+    seed: int  # of the resampling
+    resamples: int
+    sandbox: str | None  # what contained the contestant's program; null for files
+    host: str
+    made_at: str  # UTC
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The only outcome record."""
+
+    track: str
+    entrant: str
+    valid: bool
+    invalid_because: list[str]
+    unit: str
+    metrics: dict[str, Estimate]
+    by: dict[str, list[dict[str, Any]]]
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A reference program for a track: it learns from the training part and then answers some trials at a time."""
+
+    track: str
+    name: str
+    title: str
+    fit: Callable[[Path, Mapping[str, str]], Any]  # data and options in, a model out that can be sent to a process
+    predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame]  # data, some trials and the model in, answers out
+    parts_by: tuple[str, ...]  # trials that share these columns are answered together
+    options: Mapping[str, str] = field(default_factory=dict)  # name → default, set with --set
+    weights: str | None = None  # the file in the package, where it learnt beforehand

@@ -1,0 +1,110 @@
+"""Finds tracks and solutions: the folders are the registry."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+import palestra.solutions
+import palestra.tracks
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Solution, Track
+
+OUTSIDE = "PALESTRA_TRACKS"  # more folders with tracks, separated as in PATH; `--tracks-dir` adds to it
+
+
+def add_folder(folder: Path) -> None:
+    """Look for tracks in this folder as well, in this process and in those that it starts."""
+    if not folder.is_dir():
+        raise PalestraError(f"--tracks-dir {folder}: there is no such folder.")
+    known = [part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
+    os.environ[OUTSIDE] = os.pathsep.join([*known, str(folder.resolve())])
+
+
+def tracks() -> dict[str, Track]:
+    """All tracks by id."""
+    found: dict[str, Track] = {}
+    for file in _track_files():
+        track = _load_track(file)
+        if track.id in found:
+            raise PalestraError(f"{file}: a track with the id {track.id!r} exists already. Ids must differ.")
+        found[track.id] = track
+    return dict(sorted(found.items()))
+
+
+def track(track_id: str, settings: Mapping[str, str] | None = None) -> Track:
+    """The track with this id, under the given settings."""
+    # A file is named after its track, so one track does not pay for importing all of them.
+    named = [file for file in _track_files() if file.stem == track_id.replace("-", "_")]
+    found = {item.id: item for item in map(_load_track, named)} or tracks()
+    if track_id not in found:
+        raise UnknownName("track", track_id, (item.id for item in tracks().values()))
+    return configured(found[track_id], settings or {})
+
+
+def configured(track: Track, changes: Mapping[str, str]) -> Track:
+    """The same track under other settings, given as text."""
+    if not changes:
+        return track
+    if track.settings is None or track.configure is None:
+        raise PalestraError(f"{track.id} has no settings; --set takes none here.")
+    known = msgspec.to_builtins(track.settings)
+    for name in changes:
+        if name not in known:
+            raise UnknownName(f"setting of {track.id}", name, known)
+    try:
+        settings = msgspec.convert({**known, **changes}, type(track.settings), strict=False)
+    except msgspec.ValidationError as error:
+        raise PalestraError(f"--set for {track.id}: {error}. The defaults are {known}.") from None
+    return track.configure(settings)
+
+
+def solutions(track_id: str | None = None) -> list[Solution]:
+    """All reference solutions, or those of one track."""
+    folder = Path(palestra.solutions.__path__[0])
+    modules = (importlib.import_module(f"palestra.solutions.{file.stem}") for file in sorted(folder.glob("[!_]*.py")))
+    found: list[Solution] = [module.SOLUTION for module in modules if hasattr(module, "SOLUTION")]
+    return [item for item in found if track_id in (None, item.track)]
+
+
+def solution(track_id: str, name: str) -> Solution:
+    known = {item.name: item for item in solutions(track_id)}
+    if name not in known:
+        raise UnknownName(f"solution for {track_id}", name, known)
+    return known[name]
+
+
+def _track_files() -> list[Path]:
+    folders = [Path(palestra.tracks.__path__[0])]
+    folders += [Path(part) for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
+    return [file for folder in dict.fromkeys(folders) for file in sorted(folder.glob("[!_]*.py"))]
+
+
+@lru_cache
+def _load_track(file: Path) -> Track:
+    inside = file.parent == Path(palestra.tracks.__path__[0])
+    module = importlib.import_module(f"palestra.tracks.{file.stem}") if inside else _load_outside(file)
+    found: Any = getattr(module, "TRACK", None)
+    if not isinstance(found, Track):
+        raise PalestraError(f"{file}: a track file ends in TRACK = Track(...), and this one has {found!r}.")
+    return found
+
+
+def _load_outside(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"palestra_outside_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise PalestraError(f"{file}: cannot be loaded as Python.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PalestraError(f"{file}: fails when it is loaded: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,43 @@
+"""Scores kept in a Parquet file, with all that is needed to compute their Result again."""
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from palestra import registry
+from palestra.errors import PalestraError
+from palestra.records import Result
+from palestra.scoring import Scored, summarise
+
+KEY = "palestra.result"
+
+
+def save(scored: Scored, file: Path) -> None:
+    fresh = file.with_name(f"{file.name}.new")
+    scored.rows.write_parquet(fresh, metadata={KEY: msgspec.json.encode(scored.result).decode()})
+    fresh.replace(file)
+
+
+def load(file: Path) -> Scored:
+    """The scores and the Result as they were saved."""
+    if not file.is_file():
+        raise PalestraError(f"{file}: there is no such file.")
+    try:
+        text = pl.read_parquet_metadata(file).get(KEY)
+        rows = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise PalestraError(f"{file}: not a Parquet file ({str(error).splitlines()[0]}).") from None
+    if text is None:
+        raise PalestraError(f"{file}: a Parquet file without a Result; expected one that --scores-out wrote.")
+    try:
+        return Scored(msgspec.json.decode(text, type=Result), rows)
+    except msgspec.MsgspecError as error:
+        raise PalestraError(f"{file}: its Result cannot be read ({error}).") from None
+
+
+def rescore(saved: Scored) -> Scored:
+    """The Result computed again from the scores of each trial."""
+    result = saved.result
+    track = registry.track(result.track, {key: str(value) for key, value in result.provenance.settings.items()})
+    return Scored(summarise(track, saved.rows, result.entrant, result.provenance), saved.rows)

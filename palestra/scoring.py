@@ -1,0 +1,198 @@
+"""Trials, truth and answers in, one Result out; the same for every way that answers arrive."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+import palestra
+from palestra.errors import Faults, PalestraError, Refused
+from palestra.metrics.resample import MIN_UNITS, draw_weights, interval
+from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
+
+RESAMPLES = 1000
+Advance = Callable[[int], None]  # told how many rows were done, for progress bars
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A Result with the scores of each trial that it was computed from."""
+
+    result: Result
+    rows: pl.DataFrame
+
+
+def score(
+    track: Track, data: Path, answers: pl.DataFrame, entrant: str, seed: int = 0, advance: Advance | None = None
+) -> Scored:
+    """Score answers against the data set's truth."""
+    trials, truth = track.trials(data), track.truth(data)
+    rows = score_trials(track, trials, truth, answers, advance)
+    provenance = _provenance(track, digest(trials, truth), digest(answers), seed)
+    return Scored(summarise(track, rows, entrant, provenance), rows)
+
+
+def score_trials(
+    track: Track, trials: pl.DataFrame, truth: pl.DataFrame, answers: pl.DataFrame, advance: Advance | None = None
+) -> pl.DataFrame:
+    """The scores of each trial, in the order of the truth. A trial without an answer keeps its row and is charged."""
+    columns = [name for name in answers.columns if name != "trial"]
+    rows = _aligned(truth, answers)
+    public = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in rows.columns]
+    if public:
+        rows = rows.join(trials.select("trial", *public), on="trial", how="left", maintain_order="left")
+    unanswered = pl.all_horizontal(pl.col(name).is_null() for name in columns)
+    gaps = rows.filter(unanswered)
+    answered = rows if gaps.is_empty() else rows.filter(~unanswered)
+    faults = Faults()
+    parts = list(_in_chunks(track.score, answered, track.chunk, faults, advance))
+    if track.inspect and answers.height > answered.height:
+        unscored = answers.join(truth, on="trial", how="anti")
+        list(_in_chunks(_only_look(track.inspect), unscored, track.chunk, faults, advance))
+    faults.finish()
+    if not gaps.is_empty():
+        parts.append(_charged(track, gaps))
+        order = truth.select("trial")
+        return order.join(pl.concat(parts, how="diagonal_relaxed"), on="trial", how="left", maintain_order="left")
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def look_into(track: Track, answers: pl.DataFrame, advance: Advance | None = None) -> None:
+    """Open every heavy answer and refuse what is wrong in it; needs no truth."""
+    if track.inspect:
+        faults = Faults()
+        list(_in_chunks(_only_look(track.inspect), answers, track.chunk, faults, advance))
+        faults.finish()
+
+
+def summarise(track: Track, rows: pl.DataFrame, entrant: str, provenance: Provenance) -> Result:
+    """A Result from the scores of each trial: a pure function of them and the seed."""
+    unit = unit_of(track, rows)
+    draws = draw(rows, unit, provenance.resamples, provenance.seed)
+    metrics = {metric.name: _estimate(metric, rows, draws) for metric in track.metrics}
+    groups = [name for name in dict.fromkeys((unit, *track.groups)) if name in rows.columns]
+    by = {name: _breakdown(track.metrics, rows, name) for name in groups}
+    return Result(track.id, entrant, True, [], unit, metrics, by, provenance)
+
+
+def unit_of(track: Track, rows: pl.DataFrame) -> str:
+    """The column that intervals resample: the first of the track's units that this data has."""
+    for name in track.units:
+        if name in rows.columns:
+            return name
+    raise PalestraError(f"{track.id}: neither its trials nor its truth has a column {' or '.join(track.units)}.")
+
+
+def draw(rows: pl.DataFrame, unit: str, resamples: int, seed: int) -> Draws:
+    """Resamples of the units, the same for every entrant with the same units: so differences are paired."""
+    names = rows[unit].unique().sort()
+    index = pl.DataFrame({unit: names, "index": np.arange(len(names))})
+    of_row = rows.select(unit).join(index, on=unit, how="left", maintain_order="left")["index"].to_numpy()
+    return Draws(of_row, draw_weights(len(names), resamples, seed))
+
+
+def whole(rows: pl.DataFrame) -> Draws:
+    """Every row once: the draw that gives a metric's value itself."""
+    return Draws(np.zeros(rows.height, np.int64), np.ones((1, 1)))
+
+
+def digest(*tables: pl.DataFrame) -> str:
+    """A digest of what tables hold, whatever the memory layout."""
+    sha = hashlib.sha256()
+    for table in tables:
+        for column in table.iter_columns():
+            sha.update(f"{column.name}:{column.dtype}:{len(column)}\n".encode())
+            plain = column.dtype.is_numeric() and column.null_count() == 0
+            sha.update(column.to_numpy().tobytes() if plain else msgspec.json.encode(column.to_list()))
+    return f"sha256:{sha.hexdigest()}"
+
+
+def _aligned(truth: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Truth with its answers beside it; null where there is none."""
+    if truth["trial"].equals(answers["trial"]):
+        return truth.hstack(answers.drop("trial"))
+    return truth.join(answers, on="trial", how="left", maintain_order="left")
+
+
+def _in_chunks(
+    work: Callable[[pl.DataFrame], pl.DataFrame],
+    rows: pl.DataFrame,
+    chunk: int,
+    faults: Faults,
+    advance: Advance | None,
+) -> Iterator[pl.DataFrame]:
+    """Each chunk's outcome; what is refused in one does not hide what is wrong in the next."""
+    for part in rows.iter_slices(chunk):
+        try:
+            yield work(part)
+        except Refused as refusal:
+            faults.absorb(refusal)
+        if advance:
+            advance(part.height)
+
+
+def _only_look(inspect: Callable[[pl.DataFrame], None]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def look(rows: pl.DataFrame) -> pl.DataFrame:
+        inspect(rows)
+        return rows.clear()
+
+    return look
+
+
+def _charged(track: Track, gaps: pl.DataFrame) -> pl.DataFrame:
+    if callable(track.missing):
+        return track.missing(gaps)
+    return gaps.with_columns(**{name: pl.lit(cost) for name, cost in track.missing.items()})
+
+
+def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
+    value = float(metric.reduce(rows, whole(rows))[0])
+    if draws.weights.shape[1] < MIN_UNITS:
+        return Estimate(value)
+    low, high = interval(metric.reduce(rows, draws))
+    return Estimate(value, low, high)
+
+
+def _breakdown(metrics: tuple[Metric, ...], rows: pl.DataFrame, name: str) -> list[dict[str, Any]]:
+    parts = rows.partition_by(name, as_dict=True)
+    table = []
+    for (value,), part in sorted(parts.items(), key=lambda item: (item[0][0] is None, item[0][0])):
+        numbers = {metric.name: float(metric.reduce(part, whole(part))[0]) for metric in metrics}
+        table.append({name: value, "trials": part.height, **numbers})
+    return table
+
+
+def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:
+    return Provenance(
+        palestra=version("palestra"),
+        code=code_digest(),
+        data=data,
+        answers=answers,
+        settings=msgspec.to_builtins(track.settings) if track.settings else {},
+        seed=seed,
+        resamples=RESAMPLES,
+        sandbox=None,
+        host=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@cache
+def code_digest() -> str:
+    """A digest of palestra's own source, so that a Result names exactly the code that made it."""
+    root = Path(palestra.__path__[0])
+    sha = hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        sha.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
+    return f"sha256:{sha.hexdigest()[:16]}"

@@ -1,0 +1,85 @@
+"""Runs a reference solution over a data set in parts, in parallel; a stopped run goes on where it was."""
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from palestra import console
+from palestra.errors import PalestraError, UnknownName
+from palestra.making import workers
+from palestra.records import Solution, Track
+from palestra.scoring import code_digest, digest
+
+
+def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
+    """Fit, predict and write a submission; answers for every trial."""
+    if track.write is None:
+        raise PalestraError(f"{track.id} takes no files, so there is no submission to write.")
+    for name in changes:
+        if name not in solution.options:
+            raise UnknownName(f"option of {solution.name}", name, solution.options)
+    options = {**solution.options, **changes}
+    trials = track.trials(data)
+    parts = [part for _, part in sorted(trials.partition_by(*solution.parts_by, as_dict=True).items(), key=_by_name)]
+    kept = out.with_name(f".{out.name}.parts") / _fingerprint(solution, options, trials)
+    answers = _answers(solution, data, options, parts, kept)
+    answers = trials.select("trial").join(answers, on="trial", how="left", maintain_order="left")
+    track.write(answers, out)
+    shutil.rmtree(kept.parent)
+    return answers
+
+
+def _by_name(item: tuple[Any, pl.DataFrame]) -> Any:
+    return item[0]
+
+
+def _fingerprint(solution: Solution, options: Mapping[str, str], trials: pl.DataFrame) -> str:
+    """Tells an unfinished run of the same thing from one of another."""
+    text = f"{code_digest()} {solution.track} {solution.name} {sorted(options.items())} {digest(trials)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _answers(
+    solution: Solution, data: Path, options: Mapping[str, str], parts: list[pl.DataFrame], kept: Path
+) -> pl.DataFrame:
+    kept.mkdir(parents=True, exist_ok=True)
+    files = [kept / f"{i}.parquet" for i in range(len(parts))]
+    todo = [(part, file) for part, file in zip(parts, files, strict=True) if not file.is_file()]
+    if todo:
+        with console.progress("learning", 1) as advance:
+            model = solution.fit(data, options)
+            advance(1)
+        work = partial(_predict, solution.predict, data, model)
+        with console.progress("solving", sum(part.height for part in parts)) as advance:
+            advance(sum(part.height for part in parts) - sum(part.height for part, _ in todo))
+            for rows in _run(work, todo):
+                advance(rows)
+    return pl.concat(pl.read_parquet(file) for file in files)
+
+
+def _run(work: Any, todo: list[tuple[pl.DataFrame, Path]]) -> Any:
+    if workers() == 1 or len(todo) == 1:
+        yield from (work(part, file) for part, file in todo)
+        return
+    with ProcessPoolExecutor(min(workers(), len(todo)), mp_context=get_context("spawn")) as pool:
+        try:
+            futures = [pool.submit(work, part, file) for part, file in todo]
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _predict(predict: Any, data: Path, model: Any, part: pl.DataFrame, file: Path) -> int:
+    """One part's answers, kept under a name that says they are whole."""
+    fresh = file.with_suffix(".new")
+    predict(data, part, model).write_parquet(fresh)
+    fresh.replace(file)
+    return part.height

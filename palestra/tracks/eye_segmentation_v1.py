@@ -1,0 +1,211 @@
+"""Sparse eye segmentation (OpenEDS 2020): label every frame of a sequence from the few that are labelled.
+
+One row per unlabelled frame. Contestants answer all of them; the few with a hidden label are scored.
+"""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.errors import Faults, Refused
+from palestra.formats import openeds_segmentation as openeds
+from palestra.formats.masks import encode_mask
+from palestra.metrics.overlap import count_overlap, iou, mean_iou_image
+from palestra.metrics.resample import unit_sums
+from palestra.records import Draws, Metric, Order, Plan, Track
+from palestra.reduce import Reduce, mean_of
+
+if TYPE_CHECKING:
+    from palestra.report import Block
+
+COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Readings of the rules that an organiser may change."""
+
+    rank_by: Literal["global", "image"] = "global"  # one confusion over all frames, or the mean over frames
+
+
+def trials(data: Path) -> pl.DataFrame:
+    frames = openeds.read_frames(data).filter(~pl.col("labelled"))
+    name = pl.format("{}/{}.npy", "sequence", "frame")
+    return frames.select(name.alias("trial"), "sequence", "frame")
+
+
+def truth(data: Path) -> pl.DataFrame:
+    rows = openeds.read_hidden(data).rename({"mask_file": "truth_file", "mask_key": "truth_key"})
+    rows = rows.with_columns(sequence=pl.col("trial").str.split("/").list.first())
+    about = openeds.read_metadata(data)
+    if about is None:
+        return rows
+    known = [name for name in ("person", "sex", "glasses", "eye_colour") if name in about.columns]
+    return rows.join(about.select("sequence", *known), on="sequence", how="left", maintain_order="left")
+
+
+def score(rows: pl.DataFrame) -> pl.DataFrame:
+    """How many pixels of each class are true, found, and both; IoU of each frame."""
+    places = rows.select("truth_file", "truth_key", "mask_file", "mask_key").rows()
+
+    def count(place: tuple[str, str, str, str]) -> NDArray[np.int64]:
+        both, true, found = count_overlap(openeds.open_mask(*place[:2]), openeds.open_mask(*place[2:]))
+        return np.concatenate((both, true, found))
+
+    return _with_counts(rows, np.array(_each(count, places)))
+
+
+def missed(rows: pl.DataFrame) -> pl.DataFrame:
+    """No mask finds nothing: every true pixel is lost."""
+
+    def count(place: tuple[str, str]) -> NDArray[np.int64]:
+        areas = np.bincount(openeds.open_mask(*place).ravel(), minlength=len(openeds.CLASSES))
+        return np.concatenate((np.zeros_like(areas), areas, np.zeros_like(areas)))
+
+    return _with_counts(rows, np.array(_each(count, rows.select("truth_file", "truth_key").rows())))
+
+
+def inspect(rows: pl.DataFrame) -> None:
+    """Open each mask: what is wrong in it is raised."""
+    _each(lambda place: openeds.open_mask(*place) is None, rows.select("mask_file", "mask_key").rows())
+
+
+def _each(work: Any, places: list[Any]) -> list[Any]:
+    """Work on masks in threads (decoding leaves Python's lock); the faults of all are raised together."""
+    faults = Faults()
+
+    def guarded(place: Any) -> Any:
+        try:
+            return work(place)
+        except Refused as refusal:
+            return refusal
+
+    with ThreadPoolExecutor() as pool:
+        outcomes = list(pool.map(guarded, places))
+    for outcome in outcomes:
+        if isinstance(outcome, Refused):
+            faults.absorb(outcome)
+    faults.finish()
+    return outcomes
+
+
+def _with_counts(rows: pl.DataFrame, counts: NDArray[np.int64]) -> pl.DataFrame:
+    counts = counts.reshape(rows.height, len(COUNTS))
+    both, true, found = np.split(counts, 3, axis=1)
+    mean = np.array([mean_iou_image(*parts) for parts in zip(both, true, found, strict=True)])
+    columns = {name: counts[:, i] for i, name in enumerate(COUNTS)}
+    return rows.with_columns(**columns, iou_image=mean, loss=1 - mean)
+
+
+def _global_iou(rows: pl.DataFrame, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """IoU of each class over all pixels of each resample, and which classes its truth has: (resamples, classes)."""
+    sums = unit_sums(rows.select(COUNTS).to_numpy(), draws.unit_of, draws.weights.shape[1])
+    both, true, found = np.split(draws.weights @ sums, 3, axis=1)
+    return iou(both, true, found), true > 0
+
+
+def miou(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
+    """Mean over the classes that the truth has."""
+    by_class, present = _global_iou(rows, draws)
+    return np.where(present, by_class, 0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+
+
+def class_iou(number: int) -> Reduce:
+    def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
+        # A class that neither truth nor answer has is found perfectly.
+        return np.nan_to_num(_global_iou(rows, draws)[0][:, number], nan=1.0)
+
+    return reduce
+
+
+def write(answers: pl.DataFrame, file: Path) -> None:
+    openeds.write_submission(answers.select("trial", "mask_file", "mask_key").iter_rows(), file)
+
+
+def blank(trials: pl.DataFrame) -> pl.DataFrame:
+    """The template: nothing but background."""
+    nothing = encode_mask(np.zeros(openeds.SHAPE, np.uint8))
+    return trials.select("trial", mask_file=pl.lit(openeds.INLINE), mask_key=pl.lit(nothing))
+
+
+def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """The frame with the true mask and with the answer laid over it."""
+    from palestra.pictures import beside, overlay, read_image
+
+    sequence, name = str(row["trial"]).split("/")
+    image = read_image(openeds.image_file(data, sequence, int(Path(name).stem)))
+    masks = [openeds.open_mask(row["truth_file"], row["truth_key"])]
+    if row["mask_key"]:
+        masks.append(openeds.open_mask(row["mask_file"], row["mask_key"]))
+    return beside(image, *(overlay(image, mask) for mask in masks))
+
+
+def make(order: Order) -> Plan:
+    from palestra.makers.openeds_segmentation import plan
+
+    return plan(order)
+
+
+def describe(data: Path) -> "list[Block]":
+    from palestra.figures import label_ratio, people_table
+
+    frames = openeds.read_frames(data)
+    about = openeds.read_metadata(data)
+    people = None if about is None else about.unique("person")
+    counts = {"frames": frames.height, "given labels": int(frames["labelled"].sum()),
+              "sequences": frames["sequence"].n_unique()}  # fmt: skip
+    splits = {} if people is None else {"all": people["person"]}
+    return [people_table(people, splits, {name: {"all": count} for name, count in counts.items()}), label_ratio(frames)]
+
+
+def track(settings: Settings) -> Track:
+    over_all = Metric("miou", "", "higher", miou, "mIoU, one confusion over all frames")
+    per_image = Metric("miou_image", "", "higher", mean_of("iou_image"), "mIoU, mean over frames")
+    first = (over_all, per_image) if settings.rank_by == "global" else (per_image, over_all)
+    classes = tuple(
+        Metric(f"iou_{name}", "", "higher", class_iou(number), f"IoU of {name}")
+        for number, name in enumerate(openeds.CLASSES)
+    )
+    return Track(
+        id="eye-segmentation-v1",
+        title="Sparse eye segmentation",
+        trials=trials,
+        truth=truth,
+        score=score,
+        metrics=(*first, *classes),
+        missing=missed,
+        answers=openeds.read_submission,
+        inspect=inspect,
+        write=write,
+        suffix=".json",
+        blank=blank,
+        units=("person", "sequence"),
+        groups=("sequence", "glasses", "sex", "eye_colour"),
+        chunk=256,
+        error="loss",
+        picture=picture,
+        make=make,
+        describe=describe,
+        settings=settings,
+        configure=track,
+        published={
+            "baseline": dict(
+                zip(
+                    ("miou", *(f"iou_{name}" for name in openeds.CLASSES)),
+                    (0.841, 0.971, 0.674, 0.882, 0.835),
+                    strict=True,
+                )
+            ),
+            "BTS Digital": {"miou": 0.9517},
+            "tetelias": {"miou": 0.9512},
+            "JHU": {"miou": 0.9502},
+        },
+    )
+
+
+TRACK = track(Settings())

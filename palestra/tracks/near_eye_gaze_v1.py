@@ -1,0 +1,149 @@
+"""Near-eye gaze with calibration (World Robot Contest 2022, preliminary): where on a plane do two eyes look?
+
+One row per test frame: a picture of each eye, and the point looked at. Five frames of each group come with their point.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.errors import refuse
+from palestra.formats import near_eye
+from palestra.metrics.angles import angles_deg_columns
+from palestra.records import Metric, Order, Plan, Track
+from palestra.reduce import mean_of, mean_of_shares
+
+if TYPE_CHECKING:
+    from palestra.report import Block
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Readings of the rules that an organiser may change."""
+
+    score_calibration: bool = False  # whether frames whose point was given away are scored
+
+
+def trials(data: Path) -> pl.DataFrame:
+    frames = near_eye.read_frames(data)
+    calibration = near_eye.read_points(data, "calibration").select(*near_eye.KEY, calibration=True)
+    frames = frames.join(calibration, on=near_eye.KEY, how="left", maintain_order="left")
+    trial = pl.concat_str(near_eye.KEY, separator="/")
+    return frames.select(trial.alias("trial"), *near_eye.KEY, pl.col("calibration").fill_null(False))
+
+
+def truth(data: Path, settings: Settings) -> pl.DataFrame:
+    rows = trials(data).join(near_eye.read_points(data, "truth"), on=near_eye.KEY, how="left", maintain_order="left")
+    unknown = rows.filter(pl.col("x").is_null())
+    if not unknown.is_empty():
+        refuse(str(data / "truth"), f"no point for {unknown['trial'][0]}", "a point for every test frame")
+    if not settings.score_calibration:
+        rows = rows.filter(~pl.col("calibration"))
+    known = {path.name for path in (data / "train").iterdir()} if (data / "train").is_dir() else set()
+    people = near_eye.read_people(data)
+    if people is not None:
+        rows = rows.join(people.select("person", "sex", "glasses"), on="person", how="left", maintain_order="left")
+    return rows.select(
+        "trial", "person", pl.concat_str("person", "group", separator="/").alias("group"),
+        pl.when(pl.col("person").is_in(known)).then(pl.lit("known")).otherwise(pl.lit("new")).alias("people"),
+        *(name for name in ("sex", "glasses") if name in rows.columns),
+        truth_x="x", truth_y="y", plane_distance=near_eye.read_plane_distance(data),
+    )  # fmt: skip
+
+
+def score(rows: pl.DataFrame) -> pl.DataFrame:
+    x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "plane_distance"))
+    error = angles_deg_columns(rows["x"].to_numpy(), rows["y"].to_numpy(), distance, x, y, distance)
+    return rows.with_columns(error_deg=error, **_direction())
+
+
+def missed(rows: pl.DataFrame) -> pl.DataFrame:
+    """No answer counts as looking the other way."""
+    return rows.with_columns(error_deg=pl.lit(180.0), **_direction())
+
+
+def _direction() -> dict[str, pl.Expr]:
+    return {
+        "yaw_deg": pl.arctan2("truth_x", "plane_distance").degrees(),
+        "pitch_deg": pl.arctan2("truth_y", "plane_distance").degrees(),
+    }
+
+
+def blank(trials: pl.DataFrame) -> pl.DataFrame:
+    """The template: everybody looks straight ahead."""
+    return trials.select("trial", x=pl.lit(0.0), y=pl.lit(0.0))
+
+
+def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """Both eyes, with the true point and the answer on a small plan of the display."""
+    from palestra.pictures import beside, plane, read_image
+
+    key = str(row["trial"]).split("/")
+    eyes = [read_image(near_eye.image_file(data, "test", key, eye)) for eye in ("left", "right")]
+    points = {"truth": (row["truth_x"], row["truth_y"]), "answer": (row["x"], row["y"])}
+    return beside(*eyes, plane(points, half_width=0.45 * row["plane_distance"]))
+
+
+def make(order: Order) -> Plan:
+    from palestra.makers.near_eye import plan
+
+    return plan(order)
+
+
+def describe(data: Path) -> "list[Block]":
+    from palestra.figures import gaze_distribution, people_table
+
+    points = {part: near_eye.read_points(data, part) for part in ("train", "calibration")}
+    distance = near_eye.read_plane_distance(data)
+    angles = {
+        part: table.select(
+            yaw_deg=pl.arctan2(pl.col("x"), pl.lit(distance)).degrees(),
+            pitch_deg=pl.arctan2(pl.col("y"), pl.lit(distance)).degrees(),
+        )
+        for part, table in points.items()
+    }
+    frames = near_eye.read_frames(data)
+    train = points["train"]
+    splits = {"train": train["person"].unique(), "test": frames["person"].unique()}
+    counts = {"train": train.height, "test": frames.height}
+    groups = {name: table.n_unique(["person", "group"]) for name, table in (("train", train), ("test", frames))}
+    return [
+        people_table(near_eye.read_people(data), splits, {"frames": counts, "groups": groups}),
+        gaze_distribution(angles),
+    ]
+
+
+def track(settings: Settings) -> Track:
+    return Track(
+        id="near-eye-gaze-v1",
+        title="Near-eye gaze with calibration",
+        trials=trials,
+        truth=lambda data: truth(data, settings),
+        score=score,
+        metrics=(
+            Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
+            Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),
+            Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
+            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean"),
+        ),
+        missing=missed,
+        answers=near_eye.read_submission,
+        write=near_eye.write_submission,
+        blank=blank,
+        units=("person",),
+        groups=("people", "glasses", "sex", "group"),
+        error="error_deg",
+        direction=("yaw_deg", "pitch_deg"),
+        picture=picture,
+        make=make,
+        describe=describe,
+        settings=settings,
+        configure=track,
+    )
+
+
+TRACK = track(Settings())

@@ -1,0 +1,48 @@
+"""Pictures of a data set: its page, a contact sheet, one trial."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Track
+
+SHEET = 24  # trials on a contact sheet
+
+
+def draw(track: Track, what: str, data: Path, out: Path) -> None:
+    """Write what was asked for: `data`, `sheet` or the name of a trial."""
+    wanted = ".html" if what == "data" else ".png"
+    if out.suffix.lower() != wanted:
+        raise PalestraError(f"{out}: `{what}` is written as {wanted}; name a file that ends in it.")
+    if what == "data":
+        from palestra.report import write_data_page
+
+        write_data_page(track, data, out)
+    else:
+        _write_picture(track, what, data, out)
+
+
+def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
+    from palestra.pictures import contact_sheet, png
+
+    if track.picture is None:
+        raise PalestraError(f"{track.id} has no pictures.")
+    rows = _with_truth(track, data)
+    if what == "sheet":
+        chosen = rows[np.linspace(0, rows.height - 1, min(SHEET, rows.height)).astype(int).tolist()]
+        image = contact_sheet([track.picture(data, row) for row in chosen.iter_rows(named=True)], columns=2, width=1600)
+    else:
+        found = rows.filter(pl.col("trial") == what)
+        if found.is_empty():
+            raise UnknownName("trial (among those with truth)", what, rows["trial"].to_list())
+        image = track.picture(data, found.row(0, named=True))
+    out.write_bytes(png(image))
+
+
+def _with_truth(track: Track, data: Path) -> pl.DataFrame:
+    """Trials with their truth, and no answers."""
+    truth = track.truth(data)
+    empty = track.blank(track.trials(data)).clear() if track.blank else truth.select("trial").clear()
+    return truth.join(empty, on="trial", how="left", maintain_order="left")

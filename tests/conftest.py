@@ -1,0 +1,35 @@
+"""Fixtures that tests in several folders share."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from palestra import registry
+from palestra.tinydata import tiny_data
+
+os.environ["PALESTRA_WORKERS"] = "1"  # pytest-xdist keeps the cores busy
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """One cache for the whole run, shared by all of its processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "cache"
+    folder.mkdir(exist_ok=True)
+    os.environ["PALESTRA_CACHE"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(cache: Path) -> Callable[[str], Path]:
+    """The tiny data set of a track, made once however many processes ask. It is shared: copy it before changing it."""
+
+    def get(track_id: str) -> Path:
+        with (cache / f"{track_id}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return tiny_data(registry.track(track_id))
+
+    return get

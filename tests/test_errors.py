@@ -1,0 +1,54 @@
+import pytest
+
+from palestra.errors import SHOWN, Faults, Refused, UnknownName, clip, refuse
+
+
+def test_an_unknown_name_gets_the_nearest_known_one():
+    assert "Did you mean 'near-eye-gaze-v1'?" in str(UnknownName("track", "near-eye-gaze", ["near-eye-gaze-v1", "b"]))
+
+
+def test_an_unknown_name_far_from_all_lists_them():
+    assert "Known: aa, bb." in str(UnknownName("track", "zzzzzz", ["bb", "aa"]))
+
+
+def test_the_first_faults_are_shown_and_all_are_counted():
+    faults = Faults()
+    for row in range(SHOWN + 15):
+        faults.add(f"row {row}", "x", "a number")
+    with pytest.raises(Refused) as caught:
+        faults.finish()
+    assert len(caught.value.faults) == SHOWN
+    assert caught.value.count == SHOWN + 15
+    assert str(caught.value).endswith("… and 15 more")
+
+
+def test_gaps_alone_leave_the_usable_answers():
+    faults = Faults()
+    faults.gap("row 1", "NaN", "a number")
+    with pytest.raises(Refused) as caught:
+        faults.finish(usable="the rest")
+    assert caught.value.usable == "the rest"
+
+
+def test_one_hard_fault_leaves_nothing_usable():
+    faults = Faults()
+    faults.gap("row 1", "NaN", "a number")
+    faults.add("row 2", "text", "a number")
+    with pytest.raises(Refused) as caught:
+        faults.finish(usable="the rest")
+    assert caught.value.usable is None
+
+
+def test_absorbing_keeps_counts_and_hardness():
+    faults = Faults()
+    for _ in range(3):
+        try:
+            refuse("file", "a", "b")
+        except Refused as refusal:
+            faults.absorb(refusal)
+    assert (faults.count, faults.only_gaps, len(faults.shown)) == (3, False, 3)
+
+
+def test_what_a_stranger_wrote_is_cut_and_quoted():
+    assert clip("a\nb") == r"'a\nb'"
+    assert len(clip("x" * 1000)) == 60
