@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import cycle
@@ -65,7 +66,8 @@ def svg(figure: Figure) -> str:
 
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))  # the same figure gives the same bytes
     buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "path" if _has_glyphs(figure) else "none"}):
+    with rc_context({"svg.fonttype": "path" if _has_glyphs(figure) else "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser draws those
         figure.savefig(buffer, format="svg", metadata=nothing, dpi=150)
     text = buffer.getvalue()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
@@ -114,7 +116,7 @@ def direction_map(yaw: ArrayLike, pitch: ArrayLike, error: ArrayLike, label: str
     """The error against the gaze direction: the mean in each cell, and dots where too few trials make a mean."""
     points = np.column_stack([np.asarray(column, np.float64) for column in (yaw, pitch, error)])
     points = points[np.isfinite(points).all(axis=1)]
-    edges = _edges(points[:, :2])
+    edges = _edges(points[:, :2], cells=int(np.clip(np.sqrt(len(points) / MIN_CELL), 6, 24)))
     x, y, errors = points.T
     counts = np.histogram2d(x, y, edges)[0]
     means = np.histogram2d(x, y, edges, weights=errors)[0] / np.maximum(counts, 1)
@@ -150,8 +152,8 @@ def per_unit(rows: Sequence[Mapping[str, Any]], metric: Metric, overall: float |
     value_axis.set_label_text(f"{metric_title(metric)}{' (°)' if metric.unit == 'deg' else ''}")
     if overall is not None:
         (axes.axvline if named else axes.axhline)(overall, color=SECOND, linewidth=1.2, linestyle=(0, (4, 3)))
-    note = f"Sorted; {metric.better} is better." + (" Dashed: over all trials." if overall is not None else "")
-    return Chart(f"{metric_title(metric)} of each {column_title(unit).lower()}", svg(figure), note)
+    note = f"{column_title(metric.better)} is better." + (" Dashed: over all trials." if overall is not None else "")
+    return Chart(f"Each {column_title(unit).lower()}, best first", svg(figure), note)
 
 
 @drawn
@@ -159,7 +161,7 @@ def gaze_distribution(splits: Mapping[str, pl.DataFrame]) -> Chart:
     """Where people look (yaw_deg, pitch_deg), one panel per split on common axes."""
     tables = {name: table.select("yaw_deg", "pitch_deg").drop_nulls().to_numpy() for name, table in splits.items()}
     everything = np.concatenate(list(tables.values())) if tables else np.empty((0, 2))
-    edges = _edges(everything, cells=60)
+    edges = _edges(everything, cells=min(60, 12 + len(everything) // 100))
     extent = (edges[0][0], edges[0][-1], edges[1][0], edges[1][-1])
     shares = [_shares(points, edges) for points in tables.values()]
     top = max((float(np.nan_to_num(share).max()) for share in shares), default=0.0) or 1.0
@@ -279,18 +281,16 @@ def _limit(curves: list[NDArray[np.float64]]) -> float:
 def _mark_shares(axes: Axes, numbers: NDArray[np.float64], limit: float, xlabel: str) -> None:
     """Thin lines from P50 and P95 to both axes, with their values."""
     degree = "°" if "°" in xlabel else ""
-    for share in (0.5, 0.95):
+    for share, height in ((0.5, 0.05), (0.95, 0.14)):  # low down and not on one line: the curve is never there
         value = float(_at(numbers, np.array([share]))[0])
         axes.plot([0, value, value], [share, share, 0], color=INK, linewidth=0.7, linestyle=(0, (2, 2)))
-        if value > limit:
-            continue
-        left = value > 0.6 * limit
-        at, side = (-6 if left else 8, -6), "right" if left else "left"
-        words = f"P{100 * share:.0f} = {value:.3f}{degree}"
-        axes.annotate(words, (value, share), at, textcoords="offset points", ha=side, va="top" if left else "center")
+        side, offset = ("right", -5) if value > 0.7 * limit else ("left", 5)
+        if value <= limit:
+            words = f"P{100 * share:.0f} = {value:.3f}{degree}"
+            axes.annotate(words, (value, height), (offset, 0), textcoords="offset points", ha=side)
 
 
-def _edges(points: NDArray[np.float64], cells: int = 24) -> list[NDArray[np.float64]]:
+def _edges(points: NDArray[np.float64], cells: int) -> list[NDArray[np.float64]]:
     """Edges of square cells around all points, about `cells` along the longer side, of a round number of degrees."""
     if not len(points):
         points = np.zeros((1, 2))
@@ -332,15 +332,13 @@ def _dots_named(axes: Axes, names: list[str], values: list[float]) -> None:
     axes.plot(values, places, "o", color=ACCENT, markersize=5)
     axes.set_yticks(places, [name if len(name) <= 24 else f"{name[:23]}…" for name in names])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(values) - 0.4, -0.6)
-    axes.set_xlim(left=0)
+    axes.set(xlim=(0, None), ylim=(len(values) - 0.4, -0.6))
     axes.spines["left"].set_visible(False)
 
 
 def _dots_ranked(axes: Axes, values: list[float], unit: str) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, "o", color=ACCENT, markersize=2.5, rasterized=len(values) > 2000)
-    axes.set(xlabel=f"{unit}, best first")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel=f"{column_title(unit).lower()}, best first", ylim=(0, None))
     axes.grid(True, axis="y")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ WORST, MEDIAN, SAMPLES = 12, 4, 12  # trials that are pictured
 LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
 PICTURE_WIDTH = 1000  # pixels; wider ones are made smaller, to keep pages light
-HIDDEN = {"truth", "test_GT"}  # folders that a data set's own page never opens
+HIDDEN = frozenset({"truth", "test_GT"})  # folders that a data set's own page never opens
 NONE = "–"
 Cell = str | int | float | bool | None
 
@@ -42,6 +43,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     note: str = ""
     total: bool = False  # whether the last row sums up the others
+    alone: bool = False  # whether it has a row of the page for itself, however narrow it is
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _summary(track: Track, result: Result) -> Table:
     if published:
         notes.append("† Published on the original data; this data set is another one, so compare with care.")
     columns = ["Metric", "Value", "95 % interval", "Unit", "Better", *(f"{name} †" for name in published)]
-    return Table("Summary", columns, rows, " ".join(notes))
+    return Table("Summary", columns, rows, " ".join(notes), alone=True)
 
 
 def _interval(estimate: Estimate, metric: Metric) -> str:
@@ -197,7 +199,7 @@ def _breakdowns(track: Track, result: Result) -> Iterator[Table]:
         means = [sum(row[metric.name] for row in rows) / len(rows) for metric in metrics]
         averaged = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in zip(means, overall, strict=True))
         trials = sum(row.get("trials") or 0 for row in rows)
-        last: list[Cell] = ["Average" if averaged else "All", trials]
+        last: list[Cell] = ["Average" if averaged and len(rows) > 1 else "All", trials]
         cells.append([*last, *(number(value, m.unit) for value, m in zip(overall, metrics, strict=True))])
         columns = [column_title(name), "Trials", *map(metric_title, metrics)]
         yield Table(f"By {column_title(name).lower()}", columns, cells, total=True)
@@ -255,22 +257,25 @@ def _sample_pictures(track: Track, data: Path) -> list[tuple[str, bytes]]:
         return [(str(row["trial"]), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
     except (KeyError, TypeError):
         files = _spread_files(data, SAMPLES)
-        return [
-            (str(file.relative_to(data).with_suffix("")), png(at_most(read_image(file), PICTURE_WIDTH // 2)))
-            for file in files
-        ]
+        root = os.path.commonpath([data, *files[:1]] if len(files) < 2 else files)  # what all names share says nothing
+        names = [str(file.relative_to(root).with_suffix("")) for file in files]
+        images = (at_most(read_image(file), PICTURE_WIDTH // 2) for file in files)
+        return [(name, png(image)) for name, image in zip(names, images, strict=True)]
 
 
-def _spread_files(folder: Path, count: int) -> list[Path]:
+def _spread_files(folder: Path, count: int, without: frozenset[str] = HIDDEN) -> list[Path]:
     """PNG files from all over a folder. Only folders on the way are listed: a data set may have a million files."""
     found = sorted(folder.iterdir())
-    folders = [path for path in found if path.is_dir() and path.name not in HIDDEN]
+    folders = [path for path in found if path.is_dir() and path.name not in without]
     files = [path for path in found if path.suffix == ".png"]
     if not folders:
         return _spread(files, count)
     chosen = _spread(folders, count)
     shares = [count * (i + 1) // len(chosen) - count * i // len(chosen) for i in range(len(chosen))]
-    return [file for path, share in zip(chosen, shares, strict=True) for file in _spread_files(path, share)]
+    parts = {path: _spread_files(path, share) for path, share in zip(chosen, shares, strict=True)}
+    if any(parts.values()) and not all(parts.values()):  # a folder of labels must not use up its share
+        return _spread_files(folder, count, without | {path.name for path, part in parts.items() if not part})
+    return [file for part in parts.values() for file in part]
 
 
 def _spread(things: list[Path], count: int) -> list[Path]:
@@ -283,7 +288,7 @@ def _provenance(result: Result) -> Table:
     about |= {f"setting {name}": value for name, value in about.pop("settings").items()}
     rows = [[column_title(name), value if isinstance(value, str) else NONE if value is None else str(value)]
             for name, value in about.items()]  # fmt: skip
-    return Table("Where this result comes from", ["", ""], rows)
+    return Table("Where this result comes from", ["", ""], rows, alone=True)
 
 
 def _error_name(track: Track) -> str:
@@ -319,7 +324,7 @@ def _side_by_side(blocks: Sequence[Block]) -> Iterator[list[tuple[int, Block]]]:
 
 def _is_wide(block: Block) -> bool:
     if isinstance(block, Table):
-        return len(block.columns) > HALF_COLUMNS or len(block.rows) > LONG or not any(block.columns)
+        return block.alone or len(block.columns) > HALF_COLUMNS or len(block.rows) > LONG
     return not isinstance(block, Chart) or _width_px(block) > HALF_PX
 
 

@@ -1,13 +1,17 @@
 """Fixtures that tests in several folders share."""
 
 import fcntl
+import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from palestra import registry
+from palestra.cli import main as cli_main
 from palestra.tinydata import tiny_data
 
 os.environ["PALESTRA_WORKERS"] = "1"  # pytest-xdist keeps the cores busy
@@ -33,3 +37,31 @@ def tiny(cache: Path) -> Callable[[str], Path]:
             return tiny_data(registry.track(track_id))
 
     return get
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(cache: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Runs a command in this process, as `palestra …` would."""
+
+    def run(*words: object) -> Ran:
+        monkeypatch.setattr("sys.argv", ["palestra", *map(str, words)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            cli_main()
+        out, err = capfd.readouterr()
+        return Ran(int(stopped.value.code or 0), out, err)
+
+    return run

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from palestra.errors import refuse
+from palestra.errors import clip, refuse
 from palestra.formats.files import human_bytes, is_folder, kind_of, open_regular, read_bytes, shown_name
 from palestra.formats.tar import tar_entries, tar_stream
 
@@ -106,11 +106,10 @@ class _Careful:
         self.seek, self.tell, self.close, self.seekable = file.seek, file.tell, file.close, file.seekable
 
     def read(self, n: int = -1) -> bytes:
-        if not 0 <= n <= self.most:
-            refuse(
-                self.name, f"a directory of {human_bytes(max(n, 0))} in the zip", f"at most {human_bytes(self.most)}"
-            )
-        return self.file.read(n)
+        """At most so many bytes; without a number the rest, of which zipfile asks at the end of the file only."""
+        if n > self.most:
+            refuse(self.name, f"a directory of {human_bytes(n)} in the zip", f"at most {human_bytes(self.most)}")
+        return self.file.read(self.most if n < 0 else n)
 
 
 class Zip:
@@ -124,7 +123,7 @@ class Zip:
         try:
             self.zip = zipfile.ZipFile(bounded)
         except (*BROKEN, ArithmeticError, LookupError) as error:
-            refuse(name, f"a zip that cannot be read ({error})", "a whole zip file")
+            refuse(name, f"a zip that cannot be read ({clip(str(error), 90)})", "a whole zip file")
         bounded.most = sys.maxsize  # members are bounded where they are read
         self.file = file
 
@@ -152,7 +151,7 @@ class Zip:
                 with self.lock:
                     stream.close()
         except BROKEN as error:
-            refuse(where, f"a member that cannot be unpacked ({error})", "a whole zip file")
+            refuse(where, f"a member that cannot be unpacked ({clip(str(error), 90)})", "a whole zip file")
 
     def close(self) -> None:
         self.zip.close()
@@ -176,7 +175,7 @@ class Tar:
                 self.stream.seek(entry.handle)
                 return self.stream.read(min(entry.size, limit + 1))
         except BROKEN as error:
-            refuse(where, f"a member that cannot be unpacked ({error})", "a whole tar file")
+            refuse(where, f"a member that cannot be unpacked ({clip(str(error), 90)})", "a whole tar file")
 
     def close(self) -> None:
         self.stream.close()

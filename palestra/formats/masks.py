@@ -45,8 +45,11 @@ def decode_mask(text: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE
     most = HEADER_BYTES + WIDEST * shape[0] * shape[1]
     if len(text) > 6 * most:
         refuse(where, f"{len(text):,} characters", f"at most {6 * most:,}")
+    text = text.replace(b"\\/", b"/")
     try:
-        code = binascii.a2b_base64(text.replace(b"\\/", b"/"), strict_mode=True)
+        code = binascii.a2b_base64(text, strict_mode=True)
+        if len(text) % 4 or text.endswith(b"==="):  # Python's strict mode takes further padding
+            raise ValueError("Excess padding")
     except ValueError as error:
         refuse(where, f"no valid base64 ({error})", "base64 without blanks, padded with =")
     if not code or len(code) % 2:
@@ -58,19 +61,21 @@ def decode_mask(text: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE
         refuse(where, f"runs of {total:,} bytes", f"at most {most:,}: an .npy file of {shape[0]} × {shape[1]}")
     if not counts.all():
         refuse(where, f"a run of no length (pair {int(counts.argmin()) + 1:,})", "counts from 1 to 255")
-    return read_npy_mask(np.repeat(pairs[:, 1], counts).tobytes(), where, shape)
+    data = np.repeat(pairs[:, 1], counts)
+    header = _npy_header(shape)
+    if len(data) == len(header) + shape[0] * shape[1] and data[: len(header)].tobytes() == header:
+        return _classes(data[len(header) :].reshape(shape), where, copy=False)  # as nearly all are: without a copy
+    return read_npy_mask(data.tobytes(), where, shape)
 
 
 def npy_bytes(mask: NDArray[Any]) -> bytes:
     """An .npy file of the mask as uint8."""
-    if mask.ndim != 2 or mask.dtype.kind not in "biu" or mask.min() < 0 or mask.max() > LAST_CLASS:
-        raise ValueError(f"a mask has two dimensions and whole numbers from 0 to {LAST_CLASS}")
-    return _npy_header(mask.shape) + mask.astype(np.uint8).tobytes()
+    return _npy_header(mask.shape) + _checked(mask).tobytes()
 
 
 def png_bytes(mask: NDArray[Any]) -> bytes:
     """A grey .png file whose values are the classes."""
-    _, data = cv2.imencode(".png", mask.astype(np.uint8))
+    _, data = cv2.imencode(".png", _checked(mask))
     return bytes(data)
 
 
@@ -95,13 +100,20 @@ def read_png_mask(data: bytes, where: str = "mask", shape: tuple[int, int] = SHA
     return _classes(pixels, where)
 
 
-def _classes(pixels: NDArray[Any], where: str) -> Mask:
+def _checked(mask: NDArray[Any]) -> Mask:
+    """A mask of our own, before it is written."""
+    if mask.ndim != 2 or mask.dtype.kind not in "biu" or mask.min() < 0 or mask.max() > LAST_CLASS:
+        raise ValueError(f"a mask has two dimensions and whole numbers from 0 to {LAST_CLASS}")
+    return mask.astype(np.uint8)
+
+
+def _classes(pixels: NDArray[Any], where: str, *, copy: bool = True) -> Mask:
     if pixels.max() > LAST_CLASS or (pixels.dtype.kind == "i" and pixels.min() < 0):
         wrong = (pixels < 0) | (pixels > LAST_CLASS)
         row, column = np.unravel_index(int(wrong.argmax()), wrong.shape)
         place = f"row {row}, column {column}"
         refuse(where, f"the class {pixels[row, column]} at {place}", f"classes from 0 to {LAST_CLASS}")
-    return np.array(pixels, np.uint8, order="C")  # a copy, so that it can be written to
+    return np.array(pixels, np.uint8, order="C") if copy else pixels  # a copy, so that it can be written to
 
 
 def _data_start(data: bytes, where: str) -> int:

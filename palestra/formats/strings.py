@@ -53,7 +53,7 @@ class _Scan:
     def __init__(self, data: mmap.mmap, faults: FileFaults, max_keys: int, max_value_bytes: int) -> None:
         self.data, self.faults, self.max_keys, self.max_value_bytes = data, faults, max_keys, max_value_bytes
         self.at, self.line = 0, 1
-        self.slash = -1  # the first backslash at or after the last place looked at
+        self.keys = 0  # double ones too
         self.lines: dict[str, int] = {}
         self.rows: list[tuple[str, int, int, int]] = []
 
@@ -75,7 +75,8 @@ class _Scan:
         raw = self._match(KEY, f"a key in quotes, of at most {KEY_BYTES} bytes, and a colon")[1]
         key, line = self._key(raw), self.line
         where = self.faults.at(f"line {line:,}, key {clip(key)}")
-        if len(self.lines) >= self.max_keys:
+        self.keys += 1
+        if self.keys > self.max_keys:
             self._stop(f"more than {self.max_keys:,} keys", f"at most {self.max_keys:,}")
         start, stop = self._value(where)
         if key in self.lines:
@@ -96,22 +97,18 @@ class _Scan:
         if self.data[self.at : self.at + 1] != b'"':
             return self._other(where)
         start = self.at + 1
-        stop = self.data.find(b'"', start)
-        if self.slash < start:
-            self.slash = self.data.find(b"\\", start)
-            self.slash = len(self.data) if self.slash < 0 else self.slash
-        if self.slash < stop:
-            stop = self._escaped(where, start)
+        most = start + self.max_value_bytes + 1  # no further, so that a value without an end costs little
+        stop = self.data.find(b'"', start, most)
+        if self.data.find(b"\\", start, most if stop < 0 else stop) >= 0:
+            stop = self._escaped(where, start, most)
         if stop < 0:
             self._stop("a value without an end", f"a text in quotes of at most {human_bytes(self.max_value_bytes)}")
-        if stop - start > self.max_value_bytes:
-            self.faults.add(where, human_bytes(stop - start), f"at most {human_bytes(self.max_value_bytes)}")
         self.at = stop + 1
         return start, stop
 
-    def _escaped(self, where: str, start: int) -> int:
+    def _escaped(self, where: str, start: int, most: int) -> int:
         """The end of a value with backslashes; -1 if it has none as far as a value may reach."""
-        rest = REST.match(self.data, start, start + self.max_value_bytes + 1)
+        rest = REST.match(self.data, start, most)
         if rest and ESCAPE.search(self.data, start, rest.end()):
             self.faults.add(where, "a value with escapes", "base64, which has none")
         return rest.end() if rest else -1

@@ -4,7 +4,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ class Layout:
 
     file: Path
     keys: tuple[str, ...]  # columns that tell trials apart
-    columns: dict[str, type[pl.DataType]]  # columns of the answer
+    columns: Mapping[str, type[pl.DataType]]  # columns of the answer
     expected: pl.DataFrame  # the keys, as texts, and `trial`
     limit: float  # the largest magnitude of a number
 
@@ -160,7 +160,7 @@ class _Careful:
         if not any(self.lines) and not faults and self.lines:
             refuse(faults.name, "a header and no rows", f"{len(self.lines):,} rows")
         self._note_missing()
-        kinds = {} if faults.count else layout.columns  # what refuses the file leaves values of no type
+        kinds = {} if faults.count else dict(layout.columns)  # what refuses the file leaves values of no type
         columns = [pl.Series(name, self.values[name], kind) for name, kind in kinds.items()]
         answers = layout.expected.select("trial").with_columns(columns)
         keep = [line > 0 and not gap for line, gap in zip(self.lines, self.gaps, strict=True)]

@@ -52,7 +52,7 @@ def tar_entries(stream: BinaryIO, name: str, max_bytes: int) -> Iterator[TarEntr
     try:
         yield from _Headers(stream, name, max_bytes).entries()
     except BROKEN as error:
-        refuse(name, f"an archive that cannot be unpacked ({error})", "a whole .tar or .tar.gz file")
+        refuse(name, f"an archive that cannot be unpacked ({clip(str(error), 90)})", "a whole .tar or .tar.gz file")
 
 
 class _Headers:

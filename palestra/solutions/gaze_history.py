@@ -50,7 +50,8 @@ def _features(data: Path, split: str, sequence: str, frame: int) -> list[float]:
         raise PalestraError(
             f"{file}: no picture there. Make the data with images, or use --set angles=truth to forecast from labels."
         )
-    return features(find_pupil(image))
+    # Where the pupil is in the picture tells how the headset sits; against the glints, where the eye looks.
+    return features(find_pupil(image))[2:]
 
 
 def _angles(labels: pl.DataFrame) -> Array:

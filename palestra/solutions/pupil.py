@@ -1,6 +1,7 @@
 """Finds the pupil and the LED glints in a near-infrared eye picture, with thresholds alone."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import cv2
 import numpy as np
@@ -8,7 +9,11 @@ from numpy.typing import NDArray
 
 SCALE = 4  # the search runs on a picture this many times smaller
 RADII = (4, 6, 8, 10)  # px there, of the pupils that are looked for
-REACH = 72  # px around the pupil's centre in which its edge and the glints are looked for
+REACH = 72  # px around the pupil's centre in which its edge is looked for
+GLINT_REACH = 110  # px around it in which the glints are
+MOST_GLINTS = 14
+RING_PX = (15.0, 75.0)  # radius of the ring of glints
+RING_TOLERANCE_PX = 3.0
 UNEVEN = 1.5  # how much an uneven spot counts against itself
 BRIGHT = 200  # grey level of a glint
 
@@ -18,7 +23,7 @@ Ellipse = tuple[tuple[float, float], tuple[float, float], float]  # centre, axes
 
 @dataclass(frozen=True)
 class Pupil:
-    """An ellipse in pixels of the whole picture, and the middle of the glints near it."""
+    """An ellipse in pixels of the whole picture, and the middle of the ring of glints near it."""
 
     x: float
     y: float
@@ -38,11 +43,9 @@ def find_pupil(image: Image) -> Pupil:
     near = image[top : y + REACH, left : x + REACH]
     threshold = (inside + around) / 2
     ellipse = _outline(near, threshold, (x - left, y - top))
-    glint_x, glint_y = _glints(near, ellipse[0])
     (cx, cy), axes, angle = ellipse
-    return Pupil(
-        left + cx, top + cy, max(axes), min(axes), angle, left + glint_x, top + glint_y, threshold, around - inside
-    )
+    glint_x, glint_y = _glints(image, left + cx, top + cy)
+    return Pupil(left + cx, top + cy, max(axes), min(axes), angle, glint_x, glint_y, threshold, around - inside)
 
 
 def features(pupil: Pupil) -> list[float]:
@@ -115,12 +118,31 @@ def _outline(near: Image, threshold: float, seed: tuple[int, int]) -> Ellipse:
     return centre, axes, angle
 
 
-def _glints(near: Image, centre: tuple[float, float]) -> tuple[float, float]:
-    """The middle of the bright spots; the pupil's own centre where there are none."""
-    bright = (near >= BRIGHT).astype(np.uint8)
-    count, _, stats, middles = cv2.connectedComponentsWithStats(bright)
+def _glints(image: Image, x: float, y: float) -> tuple[float, float]:
+    """The centre of the ring that the LEDs' reflections lie on; the pupil's own centre where there are too few."""
+    left, top = max(round(x) - GLINT_REACH, 0), max(round(y) - GLINT_REACH, 0)
+    near = image[top : round(y) + GLINT_REACH, left : round(x) + GLINT_REACH]
+    count, _, stats, middles = cv2.connectedComponentsWithStats((near >= BRIGHT).astype(np.uint8))
     spots = [i for i in range(1, count) if 3 <= stats[i, cv2.CC_STAT_AREA] <= 200]
-    if not spots:
-        return centre
-    x, y = np.median(middles[spots], axis=0)
-    return float(x), float(y)
+    spots = sorted(spots, key=lambda i: -stats[i, cv2.CC_STAT_AREA])[:MOST_GLINTS]
+    centre = _ring_centre(middles[spots]) if len(spots) >= 4 else None
+    return (x, y) if centre is None else (left + float(centre[0]), top + float(centre[1]))
+
+
+def _ring_centre(spots: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The middle of the circle that most spots lie on: reflections on the white of the eye lie elsewhere."""
+    a, b, c = (spots[list(chosen)] for chosen in zip(*combinations(range(len(spots)), 3), strict=True))
+    # The circle through three points, for all triples at once.
+    ab, ac = b - a, c - a
+    twice_area = 2 * (ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0])
+    twice_area[np.abs(twice_area) < 1e-6] = np.inf
+    ab_sq, ac_sq = (ab**2).sum(axis=1), (ac**2).sum(axis=1)
+    offset = np.stack([ac[:, 1] * ab_sq - ab[:, 1] * ac_sq, ab[:, 0] * ac_sq - ac[:, 0] * ab_sq], axis=1)
+    centres = a + offset / twice_area[:, None]
+    radii = np.linalg.norm(centres - a, axis=1)
+    off = np.abs(np.linalg.norm(spots[None] - centres[:, None], axis=2) - radii[:, None])
+    on = (off < RING_TOLERANCE_PX).sum(axis=1)
+    on[(radii < RING_PX[0]) | (radii > RING_PX[1])] = 0
+    best = on.max()
+    middle: NDArray[np.float64] = np.median(centres[on == best], axis=0)
+    return middle if best >= 4 else None

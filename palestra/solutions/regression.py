@@ -15,20 +15,23 @@ class Ridge:
     middle: Array
     spread: Array
     weights: Array  # (1 + linear + quadratic, values)
+    lowest: Array  # of the values it learnt from: a misplaced pupil must not throw the answer beyond them
+    highest: Array
 
     def __call__(self, features: Array) -> Array:
         found: Array = _expanded((features - self.middle) / self.spread) @ self.weights
-        return found
+        return np.clip(found, self.lowest, self.highest)
 
 
-def fit_ridge(features: Array, values: Array, penalty: float = 1.0) -> Ridge:
+def fit_ridge(features: Array, values: Array, penalty: float = 10.0) -> Ridge:
     """Fit with a penalty on everything but the constant; one pass to drop what fits badly (misplaced pupils)."""
     middle, spread = np.median(features, axis=0), features.std(axis=0) + 1e-6
-    design = _expanded(np.clip((features - middle) / spread, -4, 4))
+    design = _expanded((features - middle) / spread)
     weights = _solve(design, values, penalty)
     error = np.linalg.norm(design @ weights - values, axis=1)
     kept = error <= np.quantile(error, 0.95)
-    return Ridge(middle, spread, _solve(design[kept], values[kept], penalty))
+    weights = _solve(design[kept], values[kept], penalty)
+    return Ridge(middle, spread, weights, values.min(axis=0), values.max(axis=0))
 
 
 def _expanded(scaled: Array) -> Array:
