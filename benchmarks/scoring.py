@@ -1,9 +1,8 @@
 """Scoring, from kernels to whole submissions, against peers and against the machine's own limits, in one run.
 
-    make bench        (or: python -m benchmarks.scoring)
+make bench        (or: python -m benchmarks.scoring)
 """
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,10 +21,20 @@ from palestra.collect.files import collect
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask, png_bytes
 from palestra.records import Order
-from palestra.scoring import score_trials, whole
+from palestra.scoring import load, score_trials, whole
 
 PNG_MASKS = 400
 MEMORY_MB = 500
+# A command, and then the most memory that its process held. (What the kernel counts for children begins with what
+# their parent held.)
+MEASURED = """
+import sys
+from palestra.cli import main
+try:
+    main()
+finally:
+    print(open("/proc/self/status").read(), file=sys.stderr)
+"""
 
 
 def main() -> int:
@@ -40,7 +49,8 @@ def csv_rows(folder: Path) -> list[Row]:
     """A near-eye submission of 150,150 rows checked and scored, against a bare polars read of the same file."""
     track = registry.track("near-eye-gaze-v1")
     data = made(track.id, "paper", folder)
-    trials, truth = track.trials(data), track.truth(data)
+    sheet = load(track, data)
+    trials = sheet.trials
     rng = np.random.default_rng(0)
     answers = trials.select("trial", x=pl.Series(rng.normal(0, 100, trials.height)), y=pl.lit(12.5))
     lines = []
@@ -50,7 +60,7 @@ def csv_rows(folder: Path) -> list[Row]:
         track.write(table_, file)
 
         def ours(file: Path = file) -> None:
-            rows = score_trials(track, trials, truth, collect(track, file, trials))
+            rows = score_trials(track, sheet, collect(track, file, trials))
             for metric in track.metrics:
                 metric.reduce(rows, whole(rows))
 
@@ -75,11 +85,11 @@ def png_row(folder: Path) -> Row:
         mask = masks[n % len(masks)]
         np.save(data / "truth" / "S_0" / f"{n}.npy", mask)
         (submission / "S_0" / f"{n}.png").write_bytes(png_bytes(np.roll(mask, n % 7, axis=1)))
-    trials, truth = track.trials(data), track.truth(data)
+    sheet = load(track, data)
     files = sorted(submission.rglob("*.png"))
 
     def ours() -> None:
-        score_trials(track, trials, truth, collect(track, submission, trials))
+        score_trials(track, sheet, collect(track, submission, sheet.trials))
 
     def decode(file: Path) -> None:
         cv2.imdecode(np.frombuffer(file.read_bytes(), np.uint8), cv2.IMREAD_UNCHANGED)
@@ -104,10 +114,10 @@ def report_memory(folder: Path) -> bool:
     assert track.write is not None
     track.write(trials.select("trial", mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series(keys)), submission)
     started = time.perf_counter()
-    command = [sys.executable, "-m", "palestra.cli", "score", track.id, submission, "--data", data]
-    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-c", MEASURED, "score", track.id, str(submission), "--data", str(data)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     seconds = time.perf_counter() - started
-    used_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    used_mb = int(told.split("VmHWM:")[1].split()[0]) / 1000
     size_mb = submission.stat().st_size / 1e6
     print(
         f"scoring a submission of {trials.height:,} masks ({size_mb:.0f} MB of JSON): {seconds:.1f} s, "

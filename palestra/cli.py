@@ -20,6 +20,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+INTERRUPTED = 130  # the exit code after Ctrl-C
+
 TrackArgument = Annotated[str, typer.Argument(help="The id of a track; `palestra tracks` lists them.")]
 DataOption = Annotated[
     Path | None, typer.Option("--data", help="The data set's folder. Without it, a tiny one is made and used.")
@@ -162,9 +164,10 @@ def score(
     chosen = registry.track(track, _pairs(settings))
     folder = _data(chosen, data, json)
     try:
-        answers = collect(chosen, submission, chosen.trials(folder), allow_missing)
+        sheet = scoring.load(chosen, folder)
+        answers = collect(chosen, submission, sheet.trials, allow_missing)
         with console.progress("scoring", answers.height, hidden=json or not chosen.inspect) as advance:
-            scored = scoring.score(chosen, folder, answers, entrant or submission.stem, seed, advance)
+            scored = scoring.score(chosen, sheet, answers, entrant or submission.stem, seed, advance)
     except Refused as refusal:
         console.show_refusal(refusal, submission, json)
         raise typer.Exit(1) from None
@@ -309,9 +312,10 @@ def main() -> None:
     except PalestraError as error:
         typer.echo(str(error), err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("Stopped. The same command goes on where it was.", err=True)
-        sys.exit(130)
+    except SystemExit as stopped:
+        if stopped.code == INTERRUPTED:
+            typer.echo("Stopped. The same command goes on where it was.", err=True)
+        raise
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:

@@ -61,14 +61,15 @@ def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.Data
 
 
 def _check_scoring(track: Track, data: Path, trials: pl.DataFrame, answers: pl.DataFrame) -> None:
-    scored = scoring.score(track, data, answers, "contract")
+    sheet = scoring.load(track, data)
+    scored = scoring.score(track, sheet, answers, "contract")
     rows, ranks = scored.rows, scored.result.metrics[track.ranks.name]
     _require(track, track.error in rows.columns, f"its scores have the column {track.error!r} that it names as error")
     _require(track, not rows[track.error].cast(pl.Float64).is_nan().any(), "no score is NaN")
     _require(track, ranks.value == ranks.value, "its ranking metric is a number")
-    again = scoring.score(track, data, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
+    again = scoring.score(track, sheet, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
     _require(track, again.result.metrics == scored.result.metrics, "the order of answers does not matter")
-    gone = scoring.score(track, data, answers.clear(), "contract")
+    gone = scoring.score(track, sheet, answers.clear(), "contract")
     _require(track, gone.rows.height == rows.height, "a trial without an answer keeps its row")
     value = gone.result.metrics[track.ranks.name].value
     worse = value >= ranks.value if track.ranks.better == "lower" else value <= ranks.value

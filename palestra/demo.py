@@ -52,6 +52,7 @@ def _make(track: Track, data: Path, order: Order) -> None:
 
 
 def _score(track: Track, data: Path, file: Path, name: str) -> scoring.Scored:
-    scored = scoring.score(track, data, collect(track, file, track.trials(data)), name)
+    sheet = scoring.load(track, data)
+    scored = scoring.score(track, sheet, collect(track, file, sheet.trials), name)
     saved.save(scored, file.with_suffix(".parquet"))
     return scored

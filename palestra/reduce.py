@@ -43,6 +43,7 @@ def mean_over(group: str, inner: Reduce) -> Reduce:
         for value in rows[group].unique().sort():
             chosen = (rows[group] == value).to_numpy()
             parts.append(inner(rows.filter(chosen), Draws(draws.unit_of[chosen], draws.weights)))
-        return np.mean(parts, axis=0)
+        found: NDArray[np.float64] = np.mean(parts, axis=0)
+        return found
 
     return reduce

@@ -33,25 +33,39 @@ class Scored:
     rows: pl.DataFrame
 
 
-def score(
-    track: Track, data: Path, answers: pl.DataFrame, entrant: str, seed: int = 0, advance: Advance | None = None
-) -> Scored:
-    """Score answers against the data set's truth."""
+@dataclass(frozen=True)
+class Sheet:
+    """A data set's trials and truth, loaded once for however many answers are scored against them."""
+
+    trials: pl.DataFrame
+    truth: pl.DataFrame  # with those public columns that units and groups need
+    at: pl.Series  # the row of each trial of the truth among the trials
+    digest: str
+
+
+def load(track: Track, data: Path) -> Sheet:
+    """Trials and truth of a data set."""
     trials, truth = track.trials(data), track.truth(data)
-    rows = score_trials(track, trials, truth, answers, advance)
-    provenance = _provenance(track, digest(trials, truth), digest(answers), seed)
+    shown = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in truth.columns]
+    public = trials.select("trial", *shown).with_row_index(" at")
+    joined = truth.join(public, on="trial", how="left", maintain_order="left")
+    return Sheet(trials, joined.drop(" at"), joined[" at"], digest(trials, truth))
+
+
+def score(
+    track: Track, sheet: Sheet, answers: pl.DataFrame, entrant: str, seed: int = 0, advance: Advance | None = None
+) -> Scored:
+    """Score answers against the truth."""
+    rows = score_trials(track, sheet, answers, advance)
+    provenance = _provenance(track, sheet.digest, digest(answers), seed)
     return Scored(summarise(track, rows, entrant, provenance), rows)
 
 
-def score_trials(
-    track: Track, trials: pl.DataFrame, truth: pl.DataFrame, answers: pl.DataFrame, advance: Advance | None = None
-) -> pl.DataFrame:
+def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Advance | None = None) -> pl.DataFrame:
     """The scores of each trial, in the order of the truth. A trial without an answer keeps its row and is charged."""
     columns = [name for name in answers.columns if name != "trial"]
-    rows = _aligned(truth, answers)
-    public = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in rows.columns]
-    if public:
-        rows = rows.join(trials.select("trial", *public), on="trial", how="left", maintain_order="left")
+    truth = sheet.truth
+    rows = _aligned(sheet, answers)
     unanswered = pl.all_horizontal(pl.col(name).is_null() for name in columns)
     gaps = rows.filter(unanswered)
     answered = rows if gaps.is_empty() else rows.filter(~unanswered)
@@ -118,11 +132,11 @@ def digest(*tables: pl.DataFrame) -> str:
     return f"sha256:{sha.hexdigest()}"
 
 
-def _aligned(truth: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def _aligned(sheet: Sheet, answers: pl.DataFrame) -> pl.DataFrame:
     """Truth with its answers beside it; null where there is none."""
-    if truth["trial"].equals(answers["trial"]):
-        return truth.hstack(answers.drop("trial"))
-    return truth.join(answers, on="trial", how="left", maintain_order="left")
+    if answers["trial"].equals(sheet.trials["trial"]):  # as a whole submission is: no need to search
+        return sheet.truth.hstack(answers.drop("trial")[sheet.at])
+    return sheet.truth.join(answers, on="trial", how="left", maintain_order="left")
 
 
 def _in_chunks(

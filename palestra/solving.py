@@ -49,13 +49,13 @@ def _fingerprint(solution: Solution, options: Mapping[str, str], trials: pl.Data
 def _answers(
     solution: Solution, data: Path, options: Mapping[str, str], parts: list[pl.DataFrame], kept: Path
 ) -> pl.DataFrame:
-    kept.mkdir(parents=True, exist_ok=True)
     files = [kept / f"{i}.parquet" for i in range(len(parts))]
     todo = [(part, file) for part, file in zip(parts, files, strict=True) if not file.is_file()]
     if todo:
         with console.progress("learning", 1) as advance:
             model = solution.fit(data, options)
             advance(1)
+        kept.mkdir(parents=True, exist_ok=True)
         work = partial(_predict, solution.predict, data, model)
         with console.progress("solving", sum(part.height for part in parts)) as advance:
             advance(sum(part.height for part in parts) - sum(part.height for part, _ in todo))

@@ -108,7 +108,9 @@ def answers_of(track, error=1.0, without=()):
 
 
 def page_of(track, tmp_path, answers=None, entrant="us", **changes):
-    scored = scoring.score(track, tmp_path, answers_of(track) if answers is None else answers, entrant)
+    scored = scoring.score(
+        track, scoring.load(track, tmp_path), answers_of(track) if answers is None else answers, entrant
+    )
     scored = Scored(msgspec.structs.replace(scored.result, **changes), scored.rows)
     write_result(track, scored, tmp_path, tmp_path / "report.html")
     return read(tmp_path / "report.html")

@@ -37,7 +37,7 @@ def numbers():
 
 def test_a_missing_answer_keeps_its_row_and_is_charged(numbers, tmp_path):
     trials, truth, answers = numbers
-    scored = scoring.score(track_of(trials, truth), tmp_path, answers[2:], "me")
+    scored = scoring.score(track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers[2:], "me")
     assert scored.rows["trial"].to_list() == truth["trial"].to_list()
     assert scored.rows["error"].to_list() == [100.0, 100.0] + [1.0] * 22
     assert scored.result.metrics["mean_error"].value == pytest.approx((200 + 22) / 24)
@@ -45,29 +45,37 @@ def test_a_missing_answer_keeps_its_row_and_is_charged(numbers, tmp_path):
 
 def test_no_answers_at_all_cost_the_most_and_are_no_nan(numbers, tmp_path):
     trials, truth, answers = numbers
-    assert scoring.score(track_of(trials, truth), tmp_path, answers.clear(), "me").result.metrics[
-        "mean_error"
-    ].value == pytest.approx(100)
+    assert scoring.score(
+        track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers.clear(), "me"
+    ).result.metrics["mean_error"].value == pytest.approx(100)
 
 
 def test_chunks_do_not_change_scores(numbers, tmp_path):
     trials, truth, answers = numbers
-    whole = scoring.score(track_of(trials, truth), tmp_path, answers, "me")
-    pieces = scoring.score(track_of(trials, truth, chunk=5), tmp_path, answers, "me")
+    whole = scoring.score(track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers, "me")
+    pieces = scoring.score(
+        track_of(trials, truth, chunk=5), scoring.load(track_of(trials, truth, chunk=5), tmp_path), answers, "me"
+    )
     assert whole.rows.equals(pieces.rows)
     assert whole.result.metrics == pieces.result.metrics
 
 
 def test_the_order_of_answers_does_not_matter(numbers, tmp_path):
     trials, truth, answers = numbers
-    shuffled = scoring.score(track_of(trials, truth), tmp_path, answers.reverse(), "me")
-    assert shuffled.rows.equals(scoring.score(track_of(trials, truth), tmp_path, answers, "me").rows)
+    shuffled = scoring.score(
+        track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers.reverse(), "me"
+    )
+    assert shuffled.rows.equals(
+        scoring.score(track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers, "me").rows
+    )
 
 
 def test_fewer_than_five_units_have_no_interval(numbers, tmp_path):
     trials, truth, answers = numbers
     few = trials.with_columns(unit=pl.Series([f"u{i % 4}" for i in range(24)]))
-    found = scoring.score(track_of(few, truth), tmp_path, answers, "me").result.metrics["mean_error"]
+    found = scoring.score(
+        track_of(few, truth), scoring.load(track_of(few, truth), tmp_path), answers, "me"
+    ).result.metrics["mean_error"]
     assert (found.low, found.high) == (None, None)
 
 
@@ -78,7 +86,9 @@ def test_the_interval_resamples_units_and_not_trials(tmp_path):
     trials = pl.DataFrame({"trial": names, "unit": units})
     truth = pl.DataFrame({"trial": names, "truth_number": np.zeros(300)})
     answers = pl.DataFrame({"trial": names, "number": units.astype(float)})
-    found = scoring.score(track_of(trials, truth), tmp_path, answers, "me").result.metrics["mean_error"]
+    found = scoring.score(
+        track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers, "me"
+    ).result.metrics["mean_error"]
     draws = np.random.default_rng(0).integers(0, 6, (20_000, 6)).mean(axis=1)
     assert found.low == pytest.approx(np.quantile(draws, 0.025), abs=0.2)
     assert found.high == pytest.approx(np.quantile(draws, 0.975), abs=0.2)
@@ -109,7 +119,12 @@ def test_faults_of_all_chunks_are_told_together(numbers, tmp_path):
         faults.finish()
 
     with pytest.raises(Refused) as caught:
-        scoring.score(track_of(trials, truth, chunk=5, score=score), tmp_path, answers, "me")
+        scoring.score(
+            track_of(trials, truth, chunk=5, score=score),
+            scoring.load(track_of(trials, truth, chunk=5, score=score), tmp_path),
+            answers,
+            "me",
+        )
     assert caught.value.count == 24
 
 
@@ -117,14 +132,18 @@ def test_answers_that_no_truth_is_for_are_looked_into(numbers, tmp_path):
     trials, truth, answers = numbers
     seen = []
     track = track_of(trials, truth[:4], inspect=lambda rows: seen.extend(rows["trial"]))
-    assert scoring.score(track, tmp_path, answers, "me").rows.height == 4
+    assert scoring.score(track, scoring.load(track, tmp_path), answers, "me").rows.height == 4
     assert seen == answers["trial"][4:].to_list()
 
 
 def test_provenance_tells_data_and_answers_apart(numbers, tmp_path):
     trials, truth, answers = numbers
-    one = scoring.score(track_of(trials, truth), tmp_path, answers, "me").result.provenance
-    other = scoring.score(track_of(trials, truth), tmp_path, answers.with_columns(number=0), "me").result.provenance
+    one = scoring.score(
+        track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers, "me"
+    ).result.provenance
+    other = scoring.score(
+        track_of(trials, truth), scoring.load(track_of(trials, truth), tmp_path), answers.with_columns(number=0), "me"
+    ).result.provenance
     assert one.data == other.data
     assert one.answers != other.answers
     assert one.code == other.code
@@ -134,7 +153,7 @@ def test_saved_scores_give_the_same_result_again(numbers, tmp_path, monkeypatch)
     trials, truth, answers = numbers
     track = track_of(trials, truth)
     monkeypatch.setattr("palestra.registry.track", lambda name, settings: track)
-    scored = scoring.score(track, tmp_path, answers, "me")
+    scored = scoring.score(track, scoring.load(track, tmp_path), answers, "me")
     saved.save(scored, tmp_path / "scores.parquet")
     loaded = saved.load(tmp_path / "scores.parquet")
     assert loaded.rows.equals(scored.rows)
@@ -144,7 +163,7 @@ def test_saved_scores_give_the_same_result_again(numbers, tmp_path, monkeypatch)
 @pytest.mark.parametrize("content", [b"", b"not parquet", b"PAR1" + bytes(40) + b"PAR1"])
 def test_a_file_that_holds_no_scores_is_refused_in_words(tmp_path, content):
     (tmp_path / "x.parquet").write_bytes(content)
-    with pytest.raises(PalestraError, match="x.parquet"):
+    with pytest.raises(PalestraError, match=r"x\.parquet"):
         saved.load(tmp_path / "x.parquet")
 
 

@@ -1,6 +1,5 @@
 """Starter kits work for whoever has numpy (and OpenCV for the solutions that look at pictures)."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -86,7 +85,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(PalestraError, match="Nothing was written"):
         write_kit(registry.track(TRACKS[0]), tmp_path)
-    assert os.listdir(tmp_path) == ["mine"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_a_track_outside_the_package_gets_a_plain_kit(tiny, tmp_path):

@@ -92,7 +92,7 @@ class Folder:
         return sorted(found)
 
     def read(self, entry: Entry, limit: int, where: str) -> bytes:
-        return read_bytes(self.root / entry.name, limit, may_be_empty=True, follow=False)
+        return read_bytes(f"{self.root}/{entry.name}", limit, may_be_empty=True, follow=False)
 
     def close(self) -> None:
         pass

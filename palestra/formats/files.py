@@ -19,6 +19,9 @@ KINDS = {
 }
 
 
+READ_BYTES = 1 << 30  # the kernel reads at most two gigabytes at once
+
+
 def human_bytes(n: int) -> str:
     """A size as people write it: 999 bytes, 1.5 MB."""
     if n < 1000:
@@ -63,14 +66,14 @@ def folder(path: str | Path) -> Path:
 
 def open_regular(path: str | Path, max_bytes: int, *, may_be_empty: bool = False, follow: bool = True) -> int:
     """A descriptor of a plain file, checked after opening, so that nothing can be put in its place in between."""
-    path = regular_file(path, max_bytes, may_be_empty=may_be_empty)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
-        descriptor = os.open(path, flags)  # O_NONBLOCK: a pipe put in its place must not hold us up
+        descriptor = os.open(path, flags)  # O_NONBLOCK: a pipe must not hold us up
     except OSError as error:
+        regular_file(path, max_bytes, may_be_empty=may_be_empty)  # says what is wrong, mostly
         refuse(shown_name(path), f"a file that cannot be opened ({error.strerror})", "a file that can be read")
     try:
-        _check_regular(path, os.fstat(descriptor), max_bytes, may_be_empty)
+        _check_regular(Path(path), os.fstat(descriptor), max_bytes, may_be_empty)
     except BaseException:
         os.close(descriptor)
         raise
@@ -81,13 +84,23 @@ def read_bytes(path: str | Path, max_bytes: int, *, may_be_empty: bool = False, 
     """The whole of a plain file of at most `max_bytes`."""
     descriptor = open_regular(path, max_bytes, may_be_empty=may_be_empty, follow=follow)
     try:
-        with open(descriptor, "rb") as stream:  # noqa: PTH123 - pathlib opens no descriptors
-            data = stream.read(max_bytes + 1)
+        # One more than the file has: enough to see that it grew, and no buffer for the most it may have.
+        data = _read_up_to(descriptor, min(os.fstat(descriptor).st_size, max_bytes) + 1)
     except OSError as error:
         refuse(shown_name(path), f"a file that cannot be read ({error.strerror})", "a file that can be read")
+    finally:
+        os.close(descriptor)
     if len(data) > max_bytes:
         _refuse_size(Path(path), len(data), max_bytes)
     return data
+
+
+def _read_up_to(descriptor: int, most: int) -> bytes:
+    parts = []
+    while most and (part := os.read(descriptor, min(most, READ_BYTES))):
+        parts.append(part)
+        most -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

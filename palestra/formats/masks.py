@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.formats.png import check_png
+from palestra.formats.png import read_grey_png
 
 SHAPE = (400, 640)
 LAST_CLASS = 3
@@ -64,7 +64,7 @@ def decode_mask(text: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE
     data = np.repeat(pairs[:, 1], counts)
     header = _npy_header(shape)
     if len(data) == len(header) + shape[0] * shape[1] and data[: len(header)].tobytes() == header:
-        return _classes(data[len(header) :].reshape(shape), where, copy=False)  # as nearly all are: without a copy
+        return _classes(data[len(header) :].reshape(shape), where)  # as nearly all are: without a copy
     return read_npy_mask(data.tobytes(), where, shape)
 
 
@@ -94,10 +94,7 @@ def read_npy_mask(data: bytes, where: str = "mask", shape: tuple[int, int] = SHA
 
 def read_png_mask(data: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
     """The mask in a grey 8-bit .png file."""
-    pixels = cv2.imdecode(np.frombuffer(check_png(data, where, shape), np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None or pixels.shape != shape or pixels.dtype != np.uint8:
-        refuse(where, "a PNG that cannot be decoded", "a whole PNG file")
-    return _classes(pixels, where)
+    return _classes(read_grey_png(data, where, shape), where)
 
 
 def _checked(mask: NDArray[Any]) -> Mask:
@@ -107,13 +104,14 @@ def _checked(mask: NDArray[Any]) -> Mask:
     return mask.astype(np.uint8)
 
 
-def _classes(pixels: NDArray[Any], where: str, *, copy: bool = True) -> Mask:
+def _classes(pixels: NDArray[Any], where: str) -> Mask:
+    """Pixels as a mask, copied only where they must be: it may not be writable."""
     if pixels.max() > LAST_CLASS or (pixels.dtype.kind == "i" and pixels.min() < 0):
         wrong = (pixels < 0) | (pixels > LAST_CLASS)
         row, column = np.unravel_index(int(wrong.argmax()), wrong.shape)
         place = f"row {row}, column {column}"
         refuse(where, f"the class {pixels[row, column]} at {place}", f"classes from 0 to {LAST_CLASS}")
-    return np.array(pixels, np.uint8, order="C") if copy else pixels  # a copy, so that it can be written to
+    return np.ascontiguousarray(pixels, np.uint8)
 
 
 def _data_start(data: bytes, where: str) -> int:

@@ -11,9 +11,10 @@ A mask is referred to by its file and a key in it, and opened when it is needed:
 """
 
 import mmap
+import os
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
     else:
         ranges = scan_strings(file, trials.height * MASK_BYTES, max_keys=2 * trials.height + 1000)
         parts = zip(ranges["key"].to_list(), ranges["start"].to_list(), ranges["stop"].to_list(), strict=True)
-        found = _references(str(file), ((key, f"{start}:{stop}") for key, start, stop in parts))
+        found = _references(str(file), ((key, f"{start}:{stop}:{key}") for key, start, stop in parts))
     return _matched(file, found, trials)
 
 
@@ -129,18 +130,10 @@ def write_submission(answers: Iterable[tuple[str, str, str]], file: Path) -> Non
 
 
 def open_mask(file: str, key: str) -> Mask:
-    """The mask that a reference stands for."""
+    """The mask that a reference stands for. It may not be writable."""
     if file == INLINE:
         return decode_mask(key.encode(), "a mask in memory", SHAPE)
-    path = Path(file)
-    where = f"{path.name}, {key}"
-    if path.name == PICKLE:
-        return _masks_in(path, _stamp(path))[key]
-    if not _is_archive(path):
-        start, _, stop = key.partition(":")
-        return decode_mask(_mapped(path, _stamp(path))[int(start) : int(stop)], f"{path.name}, bytes {key}", SHAPE)
-    data = _opened(path, _stamp(path)).read(key)
-    return read_png_mask(data, where, SHAPE) if key.lower().endswith(".png") else read_npy_mask(data, where, SHAPE)
+    return _opener(file, _stamp(file))(key)
 
 
 def image_file(data: Path, sequence: str, frame: int) -> Path:
@@ -216,19 +209,35 @@ def _is_archive(file: Path) -> bool:
     return file.is_dir() or file.suffix.lower() == ".zip"
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: str | Path) -> tuple[int, int]:
     """Tells a replaced file from the one that was opened before."""
-    status = path.stat()
+    status = os.stat(path)  # noqa: PTH116 - once per mask: pathlib takes ten times as long
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=4)
-def _opened(path: Path, stamp: tuple[int, int]) -> Members:
-    return _open(path, 10_000_000, 1 << 60)  # its sizes were checked when it was read first
+def _opener(file: str, stamp: tuple[int, int]) -> Callable[[str], Mask]:
+    """How the masks in a file or folder are opened by their key."""
+    path = Path(file)
+    if path.name == PICKLE:
+        return _masks_in(path, stamp).__getitem__
+    if not _is_archive(path):
+        return partial(_mask_in_json, path.name, _mapped(path))
+    members = _open(path, 10_000_000, 1 << 60)  # its sizes were checked when it was read first
+    return partial(_mask_in_archive, path.name, members)
 
 
-@lru_cache(maxsize=4)
-def _mapped(path: Path, stamp: tuple[int, int]) -> mmap.mmap:
+def _mask_in_json(name: str, data: mmap.mmap, key: str) -> Mask:
+    start, stop, trial = key.split(":", 2)
+    return decode_mask(data[int(start) : int(stop)], f"{name}, {trial}", SHAPE)
+
+
+def _mask_in_archive(name: str, members: Members, key: str) -> Mask:
+    read = read_png_mask if key.lower().endswith(".png") else read_npy_mask
+    return read(members.read(key), f"{name}, {key}", SHAPE)
+
+
+def _mapped(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

@@ -106,7 +106,9 @@ def _counts(order: Order, split: str, people: list[str]) -> dict[tuple[str, str,
     asked = _SIZES[order.size].clips[split]
     rng = rng_for(order, "counts", split)
     filmed = _filmed(order)
-    counts = {(person, pattern, eye): asked for person in people for pattern, eye in filmed}
+    counts: dict[tuple[str, str, str], int] = {
+        (person, pattern, eye): asked for person in people for pattern, eye in filmed
+    }
     if asked < 10:
         return counts
     poor = [person for person in people if rng.random() < POOR_SHARE]

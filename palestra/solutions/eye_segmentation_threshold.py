@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import PalestraError
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
 from palestra.records import Solution
-from palestra.solutions.pupil import Pupil, find_pupil
+from palestra.solutions.pupil import Pupil, find_pupil, read_grey
 
 SCLERA, IRIS, PUPIL = 1, 2, 3
 Mask = NDArray[np.uint8]
@@ -38,18 +37,10 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
     sequence = trials["sequence"][0]
     frames = openeds.read_frames(data).filter(pl.col("sequence") == sequence, pl.col("labelled"))["frame"]
     known = [_learn(openeds.read_label(data, sequence, frame)) for frame in frames]
-    masks = [_segment(_image(data, sequence, frame), known) for frame in trials["frame"]]
+    masks = [_segment(read_grey(openeds.image_file(data, sequence, frame)), known) for frame in trials["frame"]]
     return trials.select("trial").with_columns(
         mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series([encode_mask(mask) for mask in masks], dtype=pl.String)
     )
-
-
-def _image(data: Path, sequence: str, frame: int) -> Mask:
-    file = openeds.image_file(data, sequence, frame)
-    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE)
-    if image is None:
-        raise PalestraError(f"{file}: no picture there. This solution looks at pictures; make the data with images.")
-    return np.asarray(image, np.uint8)
 
 
 def _learn(label: Mask) -> _Known:
@@ -80,7 +71,7 @@ def _region(pupil: Pupil, known: list[_Known]) -> Mask:
     away = np.array([np.hypot(label.x - pupil.x, label.y - pupil.y) for label in known])
     weights = np.exp(-np.nan_to_num(away, nan=200.0) / 30)
     votes = np.tensordot(weights, np.array([label.region for label in known], np.float32), axes=1)
-    return (votes > weights.sum() / 2).astype(np.uint8)
+    return np.asarray(votes > weights.sum() / 2, np.uint8)
 
 
 def _ellipse(pupil: Pupil, axes_px: tuple[float, float]) -> Mask:

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import cv2
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import UnknownName
 from palestra.formats import openeds_gaze as openeds
-from palestra.solutions.pupil import features, find_pupil
+from palestra.solutions.pupil import features, find_pupil, read_grey
 from palestra.solutions.regression import Ridge, fit_ridge
 from palestra.worlds.gaze import to_angles, to_vectors
 
@@ -45,11 +44,7 @@ def _estimated(data: Path, sequence: str, estimator: Ridge) -> Array:
 
 def _features(data: Path, split: str, sequence: str, frame: int) -> list[float]:
     file = openeds.image_file(data, split, sequence, frame)
-    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE)
-    if image is None:
-        raise PalestraError(
-            f"{file}: no picture there. Make the data with images, or use --set angles=truth to forecast from labels."
-        )
+    image = read_grey(file)
     # Where the pupil is in the picture tells how the headset sits; against the glints, where the eye looks.
     return features(find_pupil(image))[2:]
 

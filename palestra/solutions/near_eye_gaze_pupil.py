@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import cv2
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import PalestraError
 from palestra.formats import near_eye
 from palestra.records import Solution
-from palestra.solutions.pupil import features, find_pupil
+from palestra.solutions.pupil import features, find_pupil, read_grey
 from palestra.solutions.regression import Ridge, fit_ridge
 
 MOST_TRAINING_FRAMES = 3000
@@ -58,14 +56,11 @@ def _features(data: Path, part: str, keys: Sequence[tuple[str, ...]]) -> NDArray
 
 
 def _both(data: Path, part: str, key: tuple[str, ...]) -> list[float]:
-    return [number for eye in ("left", "right") for number in _one(near_eye.image_file(data, part, key, eye))]
+    return [number for eye in ("left", "right") for number in _eye(data, part, key, eye)]
 
 
-def _one(file: Path) -> list[float]:
-    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE)
-    if image is None:
-        raise PalestraError(f"{file}: no picture there. This solution looks at pictures; make the data with images.")
-    return features(find_pupil(image))
+def _eye(data: Path, part: str, key: tuple[str, ...], eye: str) -> list[float]:
+    return features(find_pupil(read_grey(near_eye.image_file(data, part, key, eye))))
 
 
 SOLUTION = Solution(

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from palestra.errors import PalestraError
 
 SCALE = 4  # the search runs on a picture this many times smaller
 RADII = (4, 6, 8, 10)  # px there, of the pupils that are looked for
@@ -34,6 +37,14 @@ class Pupil:
     glint_y: float
     threshold: float  # grey level between pupil and iris
     contrast: float  # how much darker the pupil is than what surrounds it, grey levels
+
+
+def read_grey(file: Path) -> Image:
+    """A picture of an eye."""
+    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE)
+    if image is None:
+        raise PalestraError(f"{file}: no picture there. This solution looks at pictures; make the data with images.")
+    return np.asarray(image, np.uint8)
 
 
 def find_pupil(image: Image) -> Pupil:
@@ -70,7 +81,7 @@ def _darkest_spot(image: Image) -> tuple[int, int, float, float]:
     best: tuple[float, int, int, float, float] = (-np.inf, 0, 0, 0.0, 0.0)
     for radius in RADII:
         inside = cv2.blur(small, (2 * radius - 1,) * 2)
-        around = _second_darkest_side(cv2.blur(small, (radius, radius)), 2 * radius)
+        around = _second_darkest_side(np.asarray(cv2.blur(small, (radius, radius)), np.float32), 2 * radius)
         variance = cv2.blur(small * small, (2 * radius - 1,) * 2) - inside * inside
         # Lashes are dark and uneven, a pupil is dark and smooth.
         worth = around - inside - UNEVEN * np.sqrt(np.maximum(variance, 0))
@@ -95,17 +106,16 @@ def _second_darkest_side(level: NDArray[np.float32], away: int) -> NDArray[np.fl
     darkest = second = np.full_like(level, 255)
     for down, right in sides:
         side = padded[away + down : away + down + height, away + right : away + right + width]
-        second = cv2.min(second, cv2.max(darkest, side))
-        darkest = cv2.min(darkest, side)
-    found: NDArray[np.float32] = second
-    return found
+        second = np.minimum(second, np.maximum(darkest, side))
+        darkest = np.minimum(darkest, side)
+    return second
 
 
 def _outline(near: Image, threshold: float, seed: tuple[int, int]) -> Ellipse:
     """The ellipse around the dark blob at the seed."""
-    dark = (cv2.GaussianBlur(near, (5, 5), 0) < threshold).astype(np.uint8)
-    dark = cv2.morphologyEx(dark, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8))  # glints leave holes in the pupil
-    dark = cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((9, 9), np.uint8))  # lashes hang on it
+    spot = (cv2.GaussianBlur(near, (5, 5), 0) < threshold).astype(np.uint8)
+    filled = cv2.morphologyEx(spot, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8))  # glints leave holes in the pupil
+    dark = cv2.morphologyEx(filled, cv2.MORPH_OPEN, np.ones((9, 9), np.uint8))  # lashes hang on it
     contours, _ = cv2.findContours(dark, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     at_seed = [outline for outline in contours if cv2.pointPolygonTest(outline, seed, False) >= 0]
     chosen = max(at_seed or contours, key=cv2.contourArea, default=None)
@@ -115,7 +125,7 @@ def _outline(near: Image, threshold: float, seed: tuple[int, int]) -> Ellipse:
     centre, axes, angle = cv2.fitEllipse(chosen if len(hull) < 5 else hull)
     if not np.isfinite([*centre, *axes, angle]).all() or max(axes) > 2 * REACH:
         return (float(seed[0]), float(seed[1])), (1.0, 1.0), 0.0
-    return centre, axes, angle
+    return (centre[0], centre[1]), (axes[0], axes[1]), angle
 
 
 def _glints(image: Image, x: float, y: float) -> tuple[float, float]:
@@ -125,7 +135,7 @@ def _glints(image: Image, x: float, y: float) -> tuple[float, float]:
     count, _, stats, middles = cv2.connectedComponentsWithStats((near >= BRIGHT).astype(np.uint8))
     spots = [i for i in range(1, count) if 3 <= stats[i, cv2.CC_STAT_AREA] <= 200]
     spots = sorted(spots, key=lambda i: -stats[i, cv2.CC_STAT_AREA])[:MOST_GLINTS]
-    centre = _ring_centre(middles[spots]) if len(spots) >= 4 else None
+    centre = _ring_centre(np.asarray(middles[spots], np.float64)) if len(spots) >= 4 else None
     return (x, y) if centre is None else (left + float(centre[0]), top + float(centre[1]))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from palestra.errors import Faults, Refused
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
+from palestra.metrics.angles import usable_cores
 from palestra.metrics.overlap import count_overlap, iou, mean_iou_image
 from palestra.metrics.resample import unit_sums
 from palestra.records import Draws, Metric, Order, Plan, Track
@@ -85,8 +86,13 @@ def _each(work: Any, places: list[Any]) -> list[Any]:
         except Refused as refusal:
             return refusal
 
-    with ThreadPoolExecutor() as pool:
-        outcomes = list(pool.map(guarded, places))
+    cores = usable_cores()
+    shares = [places[i::cores] for i in range(cores)]
+    outcomes: list[Any] = [None] * len(places)
+    with ThreadPoolExecutor(cores) as pool:
+        # One task per core: handing over each mask would cost as much as counting it.
+        for i, done in enumerate(pool.map(lambda share: [guarded(place) for place in share], shares)):
+            outcomes[i::cores] = done
     for outcome in outcomes:
         if isinstance(outcome, Refused):
             faults.absorb(outcome)
@@ -97,7 +103,7 @@ def _each(work: Any, places: list[Any]) -> list[Any]:
 def _with_counts(rows: pl.DataFrame, counts: NDArray[np.int64]) -> pl.DataFrame:
     counts = counts.reshape(rows.height, len(COUNTS))
     both, true, found = np.split(counts, 3, axis=1)
-    mean = np.array([mean_iou_image(*parts) for parts in zip(both, true, found, strict=True)])
+    mean = mean_iou_image(both, true, found)
     columns = {name: counts[:, i] for i, name in enumerate(COUNTS)}
     return rows.with_columns(**columns, iou_image=mean, loss=1 - mean)
 
@@ -112,7 +118,8 @@ def _global_iou(rows: pl.DataFrame, draws: Draws) -> tuple[NDArray[np.float64], 
 def miou(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
     """Mean over the classes that the truth has."""
     by_class, present = _global_iou(rows, draws)
-    return np.where(present, by_class, 0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    found: NDArray[np.float64] = np.where(present, by_class, 0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    return found
 
 
 def class_iou(number: int) -> Reduce:

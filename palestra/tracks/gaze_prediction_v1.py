@@ -35,7 +35,7 @@ def truth(data: Path) -> pl.DataFrame:
     unknown = rows.filter(pl.col("truth_x").is_null())
     if not unknown.is_empty():
         refuse(str(data), f"no label for {unknown['trial'][0]}", "labels of frames 50–54 of every test sequence")
-    return _with_metadata(data, rows)
+    return _with_metadata(data, rows).with_columns(**_direction())
 
 
 def _with_metadata(data: Path, rows: pl.DataFrame) -> pl.DataFrame:
@@ -54,12 +54,7 @@ def _with_metadata(data: Path, rows: pl.DataFrame) -> pl.DataFrame:
 
 def score(rows: pl.DataFrame) -> pl.DataFrame:
     answer, true = ([rows[f"{prefix}{name}"].to_numpy() for name in openeds.VECTOR] for prefix in ("", "truth_"))
-    return rows.with_columns(error_deg=angles_deg_columns(*answer, *true), **_direction())
-
-
-def missed(rows: pl.DataFrame) -> pl.DataFrame:
-    """No answer counts as looking the other way."""
-    return rows.with_columns(error_deg=pl.lit(180.0), **_direction())
+    return rows.with_columns(error_deg=angles_deg_columns(*answer, *true))
 
 
 def _direction() -> dict[str, pl.Expr]:
@@ -124,7 +119,7 @@ TRACK = Track(
         Metric("p75_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.75)), "p75"),
         Metric("p95_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.95)), "p95"),
     ),
-    missing=missed,
+    missing={"error_deg": 180.0},  # as looking the other way
     answers=openeds.read_submission,
     write=openeds.write_submission,
     suffix=".json",

@@ -52,18 +52,13 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
         pl.when(pl.col("person").is_in(known)).then(pl.lit("known")).otherwise(pl.lit("new")).alias("people"),
         *(name for name in ("sex", "glasses") if name in rows.columns),
         truth_x="x", truth_y="y", plane_distance=near_eye.read_plane_distance(data),
-    )  # fmt: skip
+    ).with_columns(**_direction())  # fmt: skip
 
 
 def score(rows: pl.DataFrame) -> pl.DataFrame:
     x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "plane_distance"))
     error = angles_deg_columns(rows["x"].to_numpy(), rows["y"].to_numpy(), distance, x, y, distance)
-    return rows.with_columns(error_deg=error, **_direction())
-
-
-def missed(rows: pl.DataFrame) -> pl.DataFrame:
-    """No answer counts as looking the other way."""
-    return rows.with_columns(error_deg=pl.lit(180.0), **_direction())
+    return rows.with_columns(error_deg=error)
 
 
 def _direction() -> dict[str, pl.Expr]:
@@ -130,7 +125,7 @@ def track(settings: Settings) -> Track:
             Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
             Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean"),
         ),
-        missing=missed,
+        missing={"error_deg": 180.0},  # as looking the other way
         answers=near_eye.read_submission,
         write=near_eye.write_submission,
         blank=blank,

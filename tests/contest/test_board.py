@@ -20,7 +20,7 @@ def arena(tmp_path):
 
     def enter(name, errors):
         answers = pl.DataFrame({"trial": names, "number": np.asarray(errors, float)[units]})
-        return scoring.score(track, tmp_path, answers, name)
+        return scoring.score(track, scoring.load(track, tmp_path), answers, name)
 
     return track, enter
 
@@ -61,7 +61,9 @@ def test_too_few_people_give_ranks_and_no_bands(tmp_path):
     trials = pl.DataFrame({"trial": names, "unit": [0, 1] * 4})
     track = track_of(trials, pl.DataFrame({"trial": names, "truth_number": [0.0] * 8}))
     entries = [
-        scoring.score(track, tmp_path, pl.DataFrame({"trial": names, "number": [float(k)] * 8}), str(k))
+        scoring.score(
+            track, scoring.load(track, tmp_path), pl.DataFrame({"trial": names, "number": [float(k)] * 8}), str(k)
+        )
         for k in range(2)
     ]
     assert [(place.rank, place.band) for place in board(track, entries)] == [(1, None), (2, None)]
@@ -73,4 +75,4 @@ def test_results_on_different_data_are_not_compared(arena, tmp_path):
     other = track_of(track.trials(tmp_path), other_truth)
     answers = other_truth.select("trial", number=pl.lit(0.0))
     with pytest.raises(PalestraError, match="different data sets"):
-        board(track, [enter("a", np.ones(12)), scoring.score(other, tmp_path, answers, "b")])
+        board(track, [enter("a", np.ones(12)), scoring.score(other, scoring.load(other, tmp_path), answers, "b")])

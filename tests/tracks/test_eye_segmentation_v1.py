@@ -39,7 +39,7 @@ def submitted(masks):
 def test_truth_as_answer_scores_exactly_one(data, masks, tmp_path):
     TRACK.write(submitted(masks), tmp_path / "a.json")
     answers = collect(TRACK, tmp_path / "a.json", TRACK.trials(data))
-    result = scoring.score(TRACK, data, answers, "truth").result
+    result = scoring.score(TRACK, scoring.load(TRACK, data), answers, "truth").result
     assert {found.value for found in result.metrics.values()} == {1.0}
 
 
@@ -61,8 +61,8 @@ def test_every_way_to_send_masks_scores_the_same(data, masks, tmp_path, kind):
             shutil.make_archive(str(tmp_path / "a"), "zip", place)
             place = tmp_path / "a.zip"
     answers = collect(TRACK, place, TRACK.trials(data))
-    found = scoring.score(TRACK, data, answers, "me").result.metrics
-    expected = scoring.score(TRACK, data, submitted(some), "me").result.metrics
+    found = scoring.score(TRACK, scoring.load(TRACK, data), answers, "me").result.metrics
+    expected = scoring.score(TRACK, scoring.load(TRACK, data), submitted(some), "me").result.metrics
     assert found == expected
     assert found["iou_pupil"].value == 0.0
 
@@ -70,7 +70,7 @@ def test_every_way_to_send_masks_scores_the_same(data, masks, tmp_path, kind):
 def test_miou_agrees_with_scikit_learn_on_all_pixels_at_once(data, masks):
     sklearn = pytest.importorskip("sklearn.metrics")
     rolled = {trial: np.roll(mask, 7, axis=1) for trial, mask in masks.items()}
-    result = scoring.score(TRACK, data, submitted(rolled), "me").result
+    result = scoring.score(TRACK, scoring.load(TRACK, data), submitted(rolled), "me").result
     hidden = openeds.read_hidden(data)["trial"].to_list()
     true, found = (np.concatenate([of[trial].ravel() for trial in hidden]) for of in (masks, rolled))
     each = sklearn.jaccard_score(true, found, average=None, labels=range(4))
@@ -90,13 +90,13 @@ def test_miou_agrees_with_scikit_learn_on_all_pixels_at_once(data, masks):
 def test_a_missing_mask_finds_nothing(data, masks):
     hidden = openeds.read_hidden(data)["trial"]
     answers = submitted(masks).filter(~pl.col("trial").is_in(hidden.implode()))
-    metrics = scoring.score(TRACK, data, answers, "me").result.metrics
+    metrics = scoring.score(TRACK, scoring.load(TRACK, data), answers, "me").result.metrics
     assert metrics["miou"].value == 0.0
     assert metrics["miou_image"].value == 0.0
 
 
 def test_a_class_that_the_truth_lacks_does_not_count(data, masks):
-    rows = scoring.score(TRACK, data, submitted(masks), "me").rows
+    rows = scoring.score(TRACK, scoring.load(TRACK, data), submitted(masks), "me").rows
     none = rows.with_columns(both_pupil=0, true_pupil=0, found_pupil=0)
     result = scoring.summarise(TRACK, none, "me", scoring._provenance(TRACK, "", "", 0))
     assert result.metrics["miou"].value == 1.0
@@ -113,7 +113,7 @@ def test_a_broken_mask_is_refused_whether_it_is_scored_or_not(data, masks, tmp_p
             mask_key=pl.when(pl.col("trial") == chosen).then(pl.lit("AAAA")).otherwise("mask_key")
         )
         with pytest.raises(Refused) as caught:
-            scoring.score(TRACK, data, answers, "me")
+            scoring.score(TRACK, scoring.load(TRACK, data), answers, "me")
         assert caught.value.count == 1
 
 
@@ -123,7 +123,7 @@ def test_the_release_s_pickle_is_read_as_truth(data, masks, tmp_path):
     (copy / "test_GT").mkdir()
     hidden = openeds.read_hidden(data)["trial"].to_list()
     (copy / "test_GT" / openeds.PICKLE).write_bytes(pickle.dumps({trial: masks[trial] for trial in hidden}))
-    result = scoring.score(TRACK, copy, submitted(masks), "me").result
+    result = scoring.score(TRACK, scoring.load(TRACK, copy), submitted(masks), "me").result
     assert result.metrics["miou"].value == 1.0
     assert result.unit == "sequence"
 

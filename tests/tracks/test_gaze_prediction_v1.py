@@ -25,14 +25,14 @@ def perfect(data):
 def test_truth_as_answer_scores_exactly_zero(data, tmp_path):
     TRACK.write(perfect(data), tmp_path / "a.json")
     answers = collect(TRACK, tmp_path / "a.json", TRACK.trials(data))
-    result = scoring.score(TRACK, data, answers, "truth").result
+    result = scoring.score(TRACK, scoring.load(TRACK, data), answers, "truth").result
     assert {found.value for found in result.metrics.values()} == {0.0}
 
 
 def test_pe_is_the_mean_over_steps_of_the_mean_over_sequences(data):
     rng = np.random.default_rng(0)
     noisy = perfect(data).with_columns(pl.col("x") + pl.Series(rng.normal(0, 0.1, 5 * 10)))
-    scored = scoring.score(TRACK, data, noisy, "me")
+    scored = scoring.score(TRACK, scoring.load(TRACK, data), noisy, "me")
     by_step = scored.result.by["step"]
     assert [row["step"] for row in by_step] == [1, 2, 3, 4, 5]
     for name in ("pe_deg", "p50_deg", "p75_deg", "p95_deg"):
@@ -45,7 +45,9 @@ def test_pe_is_the_mean_over_steps_of_the_mean_over_sequences(data):
 
 def test_the_length_of_a_vector_does_not_matter(data):
     longer = perfect(data).with_columns(pl.col("x") * 3, pl.col("y") * 3, pl.col("z") * 3)
-    assert scoring.score(TRACK, data, longer, "me").result.metrics["pe_deg"].value == pytest.approx(0, abs=1e-6)
+    assert scoring.score(TRACK, scoring.load(TRACK, data), longer, "me").result.metrics[
+        "pe_deg"
+    ].value == pytest.approx(0, abs=1e-6)
 
 
 def test_every_trial_is_scored_once_though_names_begin_anew_in_each_split(data):
@@ -55,17 +57,19 @@ def test_every_trial_is_scored_once_though_names_begin_anew_in_each_split(data):
 
 
 def test_people_are_resampled_where_the_release_names_them_and_sequences_where_not(data, tmp_path):
-    assert scoring.score(TRACK, data, perfect(data), "me").result.unit == "person"
+    assert scoring.score(TRACK, scoring.load(TRACK, data), perfect(data), "me").result.unit == "person"
     copy = tmp_path / "challenge"
     shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png", "sequences.csv", "people.csv", "*.parquet"))
-    assert scoring.score(TRACK, copy, perfect(data), "me").result.unit == "sequence"
+    assert scoring.score(TRACK, scoring.load(TRACK, copy), perfect(data), "me").result.unit == "sequence"
 
 
 def test_the_public_release_with_labels_beside_the_pictures_is_read(data, tmp_path):
     shutil.copytree(data / openeds.RELEASE, tmp_path / "release", ignore=shutil.ignore_patterns("*.png"))
     shutil.copytree(data / "truth" / "labels", tmp_path / "release" / "test" / "labels")
-    assert TRACK.truth(tmp_path / "release").select("trial", "truth_x").equals(
-        TRACK.truth(data).select("trial", "truth_x")
+    assert (
+        TRACK.truth(tmp_path / "release")
+        .select("trial", "truth_x")
+        .equals(TRACK.truth(data).select("trial", "truth_x"))
     )
 
 
@@ -85,7 +89,7 @@ def test_a_useless_vector_is_refused_and_costs_180_degrees_when_allowed(data, tm
         collect(TRACK, tmp_path / "a.json", trials)
     assert caught.value.count == 1
     usable = collect(TRACK, tmp_path / "a.json", trials, allow_missing=True)
-    scored = scoring.score(TRACK, data, usable, "me")
+    scored = scoring.score(TRACK, scoring.load(TRACK, data), usable, "me")
     worst = scored.rows.filter(pl.col("error_deg") > 0)
     assert worst.select("trial", "error_deg").rows() == [(f"{sequence}/52", 180.0)]
 

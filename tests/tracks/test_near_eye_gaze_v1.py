@@ -27,7 +27,7 @@ def perfect(data):
 def test_truth_as_answer_scores_exactly_zero(data, tmp_path):
     TRACK.write(perfect(data), tmp_path / "a.csv")
     answers = collect(TRACK, tmp_path / "a.csv", TRACK.trials(data))
-    result = scoring.score(TRACK, data, answers, "truth").result
+    result = scoring.score(TRACK, scoring.load(TRACK, data), answers, "truth").result
     assert {name: found.value for name, found in result.metrics.items()} == {
         "pe_deg": 0.0, "p50_deg": 0.0, "p95_deg": 0.0, "mean_deg": 0.0
     }  # fmt: skip
@@ -35,7 +35,7 @@ def test_truth_as_answer_scores_exactly_zero(data, tmp_path):
 
 def test_pe_is_the_mean_of_the_values_at_the_ceiled_positions(data):
     answers = perfect(data).with_columns(pl.col("x") + pl.Series(np.linspace(0, 300, len(TRACK.trials(data)))))
-    scored = scoring.score(TRACK, data, answers, "me")
+    scored = scoring.score(TRACK, scoring.load(TRACK, data), answers, "me")
     errors = []
     for row in scored.rows.iter_rows(named=True):
         a, b = ((row[x], row[y], 1000.0) for x, y in (("x", "y"), ("truth_x", "truth_y")))
@@ -76,13 +76,13 @@ def test_known_and_new_people_are_told_apart(data):
 
 def test_a_missing_answer_counts_180_degrees(data):
     last = TRACK.truth(data)["trial"][-1]
-    scored = scoring.score(TRACK, data, perfect(data).filter(pl.col("trial") != last), "me")
+    scored = scoring.score(TRACK, scoring.load(TRACK, data), perfect(data).filter(pl.col("trial") != last), "me")
     assert scored.rows["error_deg"].to_list()[-1] == 180.0
     assert scored.rows["yaw_deg"].null_count() == 0
 
 
 def test_the_report_has_every_number_of_the_document(data):
-    result = scoring.score(TRACK, data, perfect(data), "me").result
+    result = scoring.score(TRACK, scoring.load(TRACK, data), perfect(data), "me").result
     assert set(result.metrics) == {"pe_deg", "p50_deg", "p95_deg", "mean_deg"}
     assert {"person", "people", "glasses", "group"} <= set(result.by)
 
