@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is built from nothing on the first call.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+PIP := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check
 
 .PHONY: install demo test test-all lint bench clean
 
@@ -38,6 +38,7 @@ lint: .venv/.tested
 
 bench: .venv/.tested
 	$(BIN)/python -m benchmarks.scoring
+	$(BIN)/python -m benchmarks.worlds
 
 clean:
 	rm -rf .venv demo build

@@ -12,7 +12,8 @@ from palestra.contest.board import Place
 from palestra.errors import Refused
 from palestra.records import Estimate, Metric, Result, Track
 
-DIGITS = 4
+DIGITS = 3
+WIDE = 200  # columns where nobody's terminal is the limit
 
 
 def say(text: str) -> None:
@@ -77,7 +78,7 @@ def show_result(track: Track, result: Result, json: bool) -> None:
     _table(["metric", "value", f"95 % over {_plural(result.unit)}", ""], rows)
     for name, table in result.by.items():
         if name != result.unit and 1 < len(table) <= 12:
-            _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row) for row in table])
+            _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row) for row in table], 3)
 
 
 def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
@@ -96,7 +97,7 @@ def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
         ]
         for place in places
     ]
-    _table(["rank", "band", "entrant", track.ranks.name, "95 %", *(metric.name for metric in shown)], rows)
+    _table(["rank", "band", "entrant", track.ranks.name, "95 %", *(metric.name for metric in shown)], rows, 5)
 
 
 def estimate(found: Estimate) -> tuple[str, str]:
@@ -124,14 +125,21 @@ def _plural(unit: str) -> str:
     return {"person": "people"}.get(unit, f"{unit}s")
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], needed: int = 1000) -> None:
+    """A table. Columns after the first `needed` are left out, from the right, where the terminal is too narrow."""
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*header, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*map(Text, row))  # Text: what strangers wrote is no mark-up
     console = Console()
-    console.print(table, width=None if console.is_terminal else 200)
+    if not console.is_terminal:
+        console = Console(width=WIDE)
+    widths = [max(map(cell_len, column)) + 3 for column in zip(header, *rows, strict=True)]
+    while len(widths) > needed and sum(widths) > console.width:
+        widths.pop()
+    table = Table(*header[: len(widths)], box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(Text, row[: len(widths)]))  # Text: what strangers wrote is no mark-up
+    console.print(table)

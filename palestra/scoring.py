@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -181,10 +182,16 @@ def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
 def _breakdown(metrics: tuple[Metric, ...], rows: pl.DataFrame, name: str) -> list[dict[str, Any]]:
     parts = rows.partition_by(name, as_dict=True)
     table = []
-    for (value,), part in sorted(parts.items(), key=lambda item: (item[0][0] is None, item[0][0])):
+    for (value,), part in sorted(parts.items(), key=lambda item: _natural(item[0][0])):
         numbers = {metric.name: float(metric.reduce(part, whole(part))[0]) for metric in metrics}
         table.append({name: value, "trials": part.height, **numbers})
     return table
+
+
+def _natural(value: Any) -> list[Any]:
+    """Sorts S_2 before S_10, and what is unknown last."""
+    parts = re.split(r"(\d+)", str(value))
+    return [value is None, [(not part.isdecimal(), int(part) if part.isdecimal() else part) for part in parts if part]]
 
 
 def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:

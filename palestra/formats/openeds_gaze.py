@@ -47,13 +47,9 @@ def read_sequences(data: Path, split: str = "test") -> list[str]:
 
 def read_labels(data: Path, split: str, sequences: Sequence[str] | None = None) -> pl.DataFrame:
     """A split's labels, or those of some sequences: sequence, frame (number), x, y, z."""
-    if split == "test":
-        places = [hidden(data, "labels"), release(data) / "test" / "labels"]
-        root = next((place for place in places if place.is_dir()), None)
-        if root is None:
-            refuse(str(places[0]), "no such folder", "the test labels, here or in test/labels")
-    else:
-        root = release(data) / split / "labels"
+    root = _test_labels(data) if split == "test" else release(data) / split / "labels"
+    if root is None:
+        refuse(str(hidden(data, "labels")), "no such folder", "the test labels, here or in test/labels")
     if sequences is None:
         files = [(path.stem, path) for path in sorted(folder(root).glob("*.txt"))]
     else:
@@ -62,6 +58,15 @@ def read_labels(data: Path, split: str, sequences: Sequence[str] | None = None) 
         refuse(str(root), "no labels", "one <sequence>.txt per sequence")
     table = read_numbers(files, ("sequence",), "frame", VECTOR, header=False)
     return table.with_columns(pl.col("frame").str.strip_chars().cast(pl.Int64))
+
+
+def has_test_labels(data: Path) -> bool:
+    return _test_labels(data) is not None
+
+
+def _test_labels(data: Path) -> Path | None:
+    places = (hidden(data, "labels"), release(data) / "test" / "labels")
+    return next((place for place in places if place.is_dir()), None)
 
 
 def read_metadata(data: Path) -> pl.DataFrame | None:

@@ -13,6 +13,7 @@ from palestra.solutions.pupil import features, find_pupil, read_grey
 from palestra.solutions.regression import Ridge, fit_ridge
 
 MOST_TRAINING_FRAMES = 3000
+PENALTY = 100.0  # on both eyes' features, which agree; less lets one misplaced pupil spoil the answer
 PULL = 2.0  # frames' worth of trust in the uncorrected answer when the correction is fitted
 
 
@@ -20,7 +21,7 @@ def fit(data: Path, options: Mapping[str, str]) -> Ridge:
     rows = near_eye.read_points(data, "train")
     rows = rows.gather_every(max(rows.height // MOST_TRAINING_FRAMES, 1))
     keys = rows.select(near_eye.KEY).rows()
-    return fit_ridge(_features(data, "train", keys), rows.select("x", "y").to_numpy())
+    return fit_ridge(_features(data, "train", keys), rows.select("x", "y").to_numpy(), PENALTY)
 
 
 def predict(data: Path, trials: pl.DataFrame, model: Ridge) -> pl.DataFrame:

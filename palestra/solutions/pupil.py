@@ -47,9 +47,12 @@ def read_grey(file: Path) -> Image:
     return np.asarray(image, np.uint8)
 
 
-def find_pupil(image: Image) -> Pupil:
-    """The darkest round spot. There is always an answer; `contrast` tells how far to trust it."""
-    x, y, inside, around = _darkest_spot(image)
+def find_pupil(image: Image, open_eye: Image | None = None) -> Pupil:
+    """The darkest round spot, within the open eye where that is known.
+
+    There is always an answer; `contrast` tells how far to trust it.
+    """
+    x, y, inside, around = _darkest_spot(image, open_eye)
     left, top = max(x - REACH, 0), max(y - REACH, 0)
     near = image[top : y + REACH, left : x + REACH]
     threshold = (inside + around) / 2
@@ -73,7 +76,7 @@ def features(pupil: Pupil) -> list[float]:
     ]
 
 
-def _darkest_spot(image: Image) -> tuple[int, int, float, float]:
+def _darkest_spot(image: Image, open_eye: Image | None) -> tuple[int, int, float, float]:
     """Centre of the spot that is darkest against its surroundings, with the grey levels inside and around it."""
     small = cv2.resize(image, None, fx=1 / SCALE, fy=1 / SCALE, interpolation=cv2.INTER_AREA)
     # Glints would hide a pupil: what is bright and small is closed by its darker neighbours.
@@ -85,6 +88,8 @@ def _darkest_spot(image: Image) -> tuple[int, int, float, float]:
         variance = cv2.blur(small * small, (2 * radius - 1,) * 2) - inside * inside
         # Lashes are dark and uneven, a pupil is dark and smooth.
         worth = around - inside - UNEVEN * np.sqrt(np.maximum(variance, 0))
+        if open_eye is not None:
+            worth[open_eye[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE] == 0] = -np.inf
         edge = 2 * radius + 1
         worth[:edge] = worth[-edge:] = worth[:, :edge] = worth[:, -edge:] = -np.inf
         _, value, _, (x, y) = cv2.minMaxLoc(worth)

@@ -91,7 +91,9 @@ def make(order: Order) -> Plan:
 def describe(data: Path) -> "list[Block]":
     from palestra.figures import gaze_distribution, people_table
 
-    labels = {split: openeds.read_labels(data, split) for split in ("train", "validation")}
+    # The paper prints the test split's distribution as well; whoever has the labels sees it.
+    splits_labelled = ("train", "validation", "test") if openeds.has_test_labels(data) else ("train", "validation")
+    labels = {split: openeds.read_labels(data, split) for split in splits_labelled}
     angles = {
         split: table.rename({name: f"truth_{name}" for name in openeds.VECTOR}).select(**_direction())
         for split, table in labels.items()
