@@ -244,7 +244,7 @@ def test_hostile_masks_are_refused_by_name(cli, tiny, tmp_path, name, kind):
     data, track = tiny("eye-segmentation-v1"), registry.track("eye-segmentation-v1")
     good = npy(np.zeros((400, 640), np.uint8))
     trials = track.trials(data)["trial"].to_list()
-    masks = {trial: good for trial in trials} | {trials[7]: HOSTILE_MASKS[name]}
+    masks = dict.fromkeys(trials, good) | {trials[7]: HOSTILE_MASKS[name]}
     if kind == "json":
         file = tmp_path / "a.json"
         packed = encode_mask(np.zeros((400, 640), np.uint8))
