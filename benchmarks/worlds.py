@@ -22,9 +22,8 @@ ASKED = 200  # pictures per second on one core
 
 def main() -> int:
     rate = pictures_per_second()
-    print(
-        f"eyes of 640×400 with masks, one core: {rate:.0f} per second; asked: {ASKED}; {'yes' if rate >= ASKED else 'no'}"
-    )
+    met = "yes" if rate >= ASKED else "no"
+    print(f"eyes of 640×400 with masks, one core: {rate:.0f} per second; asked: {ASKED}; {met}")
     print("\nGaze beside real recordings (5 / 50 / 95 %)\n")
     print(format_statistics(statistics(np.random.default_rng(2), people=24)))
     print("\nForecasts from the last frames, degrees at 10 … 50 ms and on average\n")

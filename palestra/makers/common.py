@@ -93,7 +93,7 @@ def split_total(parts: int, low: int, high: int, total: int, rng: np.random.Gene
     return [int(number) for number in numbers]
 
 
-def write_made(order: Order, track: str, folder: Path, extra: str = "") -> None:
-    """Say in the data set itself how it was made."""
-    text = f'{extra}\n[made]\ntrack = "{track}"\nsize = "{order.size}"\nseed = {order.seed}\n'
-    (folder / "data.toml").write_text(text.lstrip("\n"))
+def write_made(order: Order, track: str, folder: Path) -> None:
+    """Say how the data set was made. With the truth: whoever knows the seed can make the truth again."""
+    text = f'track = "{track}"\nsize = "{order.size}"\nseed = {order.seed}\n'
+    (folder / "truth" / "made.toml").write_text(text)

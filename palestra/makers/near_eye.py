@@ -139,8 +139,8 @@ def _finish(order: Order, folder: Path) -> None:
         for i in range(group.frames)
     ]
     pl.DataFrame(rows).write_csv(folder / "template.csv")
-    geometry = (
+    (folder / "data.toml").write_text(
         f"# Points: x to the right, y up, as the person sees them; the origin is straight ahead.\n"
         f'plane_distance = {PLANE_MM}\nunit = "mm"\n'
     )
-    write_made(order, TRACK, folder, geometry)
+    write_made(order, TRACK, folder)

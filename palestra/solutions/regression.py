@@ -44,5 +44,4 @@ def _expanded(scaled: Array) -> Array:
 def _solve(design: Array, values: Array, penalty: float) -> Array:
     pull = np.eye(design.shape[1]) * penalty
     pull[0, 0] = 0
-    weights = np.linalg.solve(design.T @ design + pull, design.T @ values).astype(np.float64)
-    return weights
+    return np.linalg.solve(design.T @ design + pull, design.T @ values).astype(np.float64)

@@ -173,3 +173,12 @@ def test_masks_have_the_four_classes(tiny):
 def test_numbers_between_bounds_add_up(seed):
     found = common.split_total(50, 6, 14, 401, np.random.default_rng(seed))
     assert (sum(found), min(found) >= 6, max(found) <= 14) == (401, True, True)
+
+
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
+def test_what_contestants_get_does_not_tell_the_seed(track_id, tiny):
+    """Whoever knows the seed can make the truth again."""
+    data = tiny(track_id)
+    told = [file for file in data.rglob("*") if file.is_file() and file.suffix in (".toml", ".txt", ".csv", ".json")]
+    assert any("seed" in file.read_text() for file in told if "truth" in file.parts)
+    assert not any("seed" in file.read_text() for file in told if "truth" not in file.relative_to(data).parts)
