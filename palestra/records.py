@@ -91,6 +91,7 @@ class Track:
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
     make: Callable[[Order], Plan] | None = None
+    hidden: tuple[str, ...] = ("truth",)  # folders at the top of a data set that contestants do not get
     describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
     settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
     configure: Callable[[Any], Track] | None = None  # the same track under other settings

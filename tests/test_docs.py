@@ -1,0 +1,56 @@
+"""Docs are true: what they name is there, and what is there they name."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from palestra import cli, registry
+from palestra.records import Track
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_docs_exist_with_their_options(page):
+    for line in re.findall(r"^palestra (.+)$", page.read_text(), re.MULTILINE):
+        words = line.split("#")[0].split()
+        if words[0] == "--tracks-dir":
+            words = words[2:]
+        command = COMMANDS[words[0]]
+        known = {name for option in command.params for name in option.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_every_track_and_solution_is_named_in_the_docs():
+    told = "".join(page.read_text() for page in PAGES) + (ROOT / "CHANGELOG.md").read_text()
+    for name in [*registry.tracks(), *(f"`{solution.name}`" for solution in registry.solutions())]:
+        assert name in told
+
+
+def test_every_command_is_named_in_the_docs():
+    told = "".join(page.read_text() for page in PAGES) + (ROOT / "CHANGELOG.md").read_text()
+    for name in COMMANDS.keys() - {"tracks", "solutions"}:
+        assert re.search(rf"(palestra|make) {name}\b", told), name
+
+
+def test_every_field_of_a_track_is_explained():
+    page = (ROOT / "docs" / "add-a-track.md").read_text()
+    told_elsewhere = {"suffix", "chunk", "published"}
+    for name in Track.__dataclass_fields__.keys() - told_elsewhere:
+        assert f"`{name}" in page, name
+
+
+def test_both_readmes_have_the_same_commands():
+    english, chinese = (re.findall(r"^(?:palestra|make) \S+.*?(?=\s+#|$)", (ROOT / name).read_text(), re.MULTILINE)
+                        for name in ("README.md", "README.zh-CN.md"))  # fmt: skip
+    assert english == chinese

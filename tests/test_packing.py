@@ -1,0 +1,34 @@
+import zipfile
+
+import pytest
+
+from palestra import registry
+from palestra.errors import PalestraError
+from palestra.packing import pack
+
+
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
+def test_contestants_get_everything_but_the_truth(track_id, tiny, tmp_path):
+    track, data = registry.track(track_id), tiny(track_id)
+    pack(track, data, tmp_path / "view.zip", lambda count: None)
+    with zipfile.ZipFile(tmp_path / "view.zip") as view:
+        names = view.namelist()
+        assert names == sorted(names)
+        assert not [name for name in names if "truth" in name]
+        view.extractall(tmp_path / "view")
+    assert track.trials(tmp_path / "view").equals(track.trials(data))
+    hidden = [path for path in (data / "truth").rglob("*") if path.is_file()]
+    assert len(names) == sum(path.is_file() for path in data.rglob("*")) - len(hidden)
+
+
+def test_a_pack_has_the_same_bytes_every_time(tiny, tmp_path):
+    track, data = registry.track("eye-segmentation-v1"), tiny("eye-segmentation-v1")
+    for name in ("a.zip", "b.zip"):
+        pack(track, data, tmp_path / name, lambda count: None)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_a_pack_that_is_no_zip_is_refused(tiny, tmp_path):
+    with pytest.raises(PalestraError, match=r"\.zip"):
+        pack(registry.track("eye-segmentation-v1"), tiny("eye-segmentation-v1"), tmp_path / "x.rar", lambda count: None)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,32 @@
+import cv2
+import pytest
+
+from palestra import registry
+from palestra.errors import PalestraError
+from palestra.viewing import draw
+
+
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
+def test_a_trial_and_a_sheet_are_drawn(track_id, tiny, tmp_path):
+    track, data = registry.track(track_id), tiny(track_id)
+    trial = track.truth(data)["trial"][0]
+    for what in (trial, "sheet"):
+        draw(track, what, data, tmp_path / "x.png")
+        image = cv2.imread(str(tmp_path / "x.png"))
+        assert image.shape[1] >= 800
+        assert image.std() > 10, "there is something to see"
+
+
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
+def test_the_data_set_s_page_has_people_and_figures(track_id, tiny, tmp_path):
+    draw(registry.track(track_id), "data", tiny(track_id), tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text()
+    for word in ("Female", "Glasses", "41+", "<svg"):
+        assert word in page
+
+
+def test_a_name_of_the_wrong_kind_is_refused(tiny, tmp_path):
+    track = registry.track("near-eye-gaze-v1")
+    with pytest.raises(PalestraError, match=r"\.png"):
+        draw(track, "sheet", tiny(track.id), tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
