@@ -95,6 +95,7 @@ def make(
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
     without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the data set's page (HTML).")] = None,
+    pack: Annotated[Path | None, typer.Option(help="Also pack what contestants get, without the truth (zip).")] = None,
 ) -> None:
     """Write a synthetic data set in the track's real on-disk format."""
     from palestra import console, making, registry
@@ -115,6 +116,12 @@ def make(
 
         write_data_page(chosen, folder, report)
         console.say(f"Its page: {report}")
+    if pack:
+        from palestra import packing
+
+        with console.progress("packing", len(packing.shown_files(chosen, folder))) as advance:
+            packing.pack(chosen, folder, pack, advance)
+        console.say(f"For contestants: {pack}")
 
 
 @app.command(epilog="Example: palestra check near-eye-gaze-v1 answers.csv")
