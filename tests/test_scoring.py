@@ -97,13 +97,15 @@ def test_the_interval_resamples_units_and_not_trials(tmp_path):
 def test_a_track_without_any_of_its_units_says_so(numbers, tmp_path):
     trials, truth, answers = numbers
     with pytest.raises(PalestraError, match="column person"):
-        scoring.score(track_of(trials, truth, units=("person",)), tmp_path, answers, "me")
+        track = track_of(trials, truth, units=("person",))
+        scoring.score(track, scoring.load(track, tmp_path), answers, "me")
 
 
 def test_groups_are_broken_down_where_the_data_has_them(numbers, tmp_path):
     trials, truth, answers = numbers
     truth = truth.with_columns(half=pl.Series(["a", "b"] * 12))
-    result = scoring.score(track_of(trials, truth, groups=("half", "absent")), tmp_path, answers, "me").result
+    track = track_of(trials, truth, groups=("half", "absent"))
+    result = scoring.score(track, scoring.load(track, tmp_path), answers, "me").result
     assert [row["half"] for row in result.by["half"]] == ["a", "b"]
     assert [row["trials"] for row in result.by["half"]] == [12, 12]
     assert "absent" not in result.by
