@@ -1,9 +1,13 @@
 """The commands. They parse, call and print; what they do is elsewhere."""
 
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,10 +20,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+GUESSABLE = 1 << 64  # seeds below it can be tried out
 INTERRUPTED = 130  # the exit code after Ctrl-C
 
 TrackArgument = Annotated[str, typer.Argument(help="The id of a track; `palestra tracks` lists them.")]
@@ -30,8 +34,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SetOption = Annotated[list[str], typer.Option("--set", help="NAME=VALUE, a setting; may be repeated.")]
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def common(
+    context: typer.Context,
     tracks_dir: Annotated[
         list[Path] | None, typer.Option("--tracks-dir", help="A folder with more tracks; may be repeated.")
     ] = None,
@@ -42,6 +47,9 @@ def common(
         from importlib.metadata import version as installed
 
         typer.echo(f"palestra {installed('palestra')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
         raise typer.Exit
     if tracks_dir:
         from palestra import registry
@@ -54,18 +62,16 @@ def common(
 def tracks(
     json: JsonOption = False,
     check: Annotated[bool, typer.Option("--check", help="Run the contract that every track keeps.")] = False,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", help="TRACK=DIR, data to check a track on; may be repeated.")
+    ] = None,
 ) -> None:
     """List the tracks: what there is to compete in."""
     from palestra import console, registry
 
     found = registry.tracks()
     if check:
-        from palestra.contract import check_track
-
-        for track in found.values():
-            check_track(track, _data(track, None, json))
-            if not json:
-                typer.echo(f"{track.id}: keeps the contract")
+        _check_tracks(list(found.values()), _pairs(data or []))
     rows = [
         {"id": track.id, "title": track.title, "answers": track.arrives, "ranks": track.ranks.name}
         for track in found.values()
@@ -92,22 +98,24 @@ def make(
     track: TrackArgument,
     folder: Annotated[Path, typer.Argument(help="Where to write; new or empty, or an unfinished run to go on with.")],
     size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "tiny",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
+    seed: Annotated[str, typer.Option(help="A number: the same one gives the same bytes. Or `random`.")] = "0",
     without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the data set's page (HTML).")] = None,
     pack: Annotated[Path | None, typer.Option(help="Also pack what contestants get, without the truth (zip).")] = None,
 ) -> None:
     """Write a synthetic data set in the track's real on-disk format."""
-    from palestra import console, making, registry
+    from palestra import console, making, packing, registry
     from palestra.formats.files import human_bytes
 
+    _require_outputs(None, {".html": report, ".zip": pack})
     chosen = registry.track(track)
-    order = _order(size, seed, tuple(without or ()))
+    order = _order(size, _seed(seed, folder), tuple(without or ()))
+    making.require_folder(chosen, order, folder)
     plan = making.plan(chosen, order)
     cost = making.estimate(plan)
-    about = f"{chosen.id}, {size}, seed {seed}: about {human_bytes(cost.bytes)}, about {console.duration(cost.seconds)}"
+    about = f"{chosen.id}, {size}: about {human_bytes(cost.bytes)}, about {console.duration(cost.seconds)}"
     console.say(f"{about}, into {folder}")
-    making.require_room(folder, cost)
+    making.require_room(folder, cost.bytes * (making.left(plan, folder) + bool(pack)))
     with console.progress("making", sum(part.weight for part in plan.parts)) as advance:
         making.run(chosen, order, plan, folder, advance)
     console.say(f"{folder} is ready. A contestant gets all of it but truth/.")
@@ -117,11 +125,11 @@ def make(
         write_data_page(chosen, folder, report)
         console.say(f"Its page: {report}")
     if pack:
-        from palestra import packing
-
-        with console.progress("packing", len(packing.shown_files(chosen, folder))) as advance:
+        with console.progress("packing", len(packing.shown(chosen, folder))) as advance:
             packing.pack(chosen, folder, pack, advance)
         console.say(f"For contestants: {pack}")
+        if order.seed < GUESSABLE:
+            console.say("Its seed can be guessed, and the truth made from it: use --seed random for a contest.")
 
 
 @app.command(epilog="Example: palestra check near-eye-gaze-v1 answers.csv")
@@ -137,7 +145,9 @@ def check(
     from palestra.scoring import look_into
 
     chosen = registry.track(track)
-    trials = chosen.trials(_data(chosen, data, json))
+    folder = _data(chosen, data, json)
+    with _reading(chosen, folder):
+        trials = chosen.trials(folder)
     try:
         answers = collect(chosen, submission, trials)
         with console.progress("checking", answers.height, hidden=json or not chosen.inspect) as advance:
@@ -168,13 +178,16 @@ def score(
     from palestra import console, registry, scoring
     from palestra.collect.files import collect
 
+    _require_outputs(submission, {".parquet": scores_out, ".html": report})
     chosen = registry.track(track, _pairs(settings))
     folder = _data(chosen, data, json)
-    try:
+    with _reading(chosen, folder):
         sheet = scoring.load(chosen, folder)
+    try:
         answers = collect(chosen, submission, sheet.trials, allow_missing)
         with console.progress("scoring", answers.height, hidden=json or not chosen.inspect) as advance:
-            scored = scoring.score(chosen, sheet, answers, entrant or submission.stem, seed, advance)
+            name = console.printable((entrant or submission.stem).strip()) or "nameless"
+            scored = scoring.score(chosen, sheet, answers, name, seed, advance)
     except Refused as refusal:
         console.show_refusal(refusal, submission, json)
         raise typer.Exit(1) from None
@@ -195,12 +208,12 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Compute a Result again from the scores of each trial, and tell whether it is the same."""
-    from palestra import console, registry, saved
+    from palestra import console, saved
 
     before = saved.load(run)
     after = saved.rescore(before)
-    console.show_result(registry.track(after.result.track), after.result, json)
-    if after.result != before.result:
+    console.show_result(saved.track_of(after.result), after.result, json)
+    if console.as_json(after.result) != console.as_json(before.result):
         raise PalestraError(f"{run}: the Result computed now differs from the one that was saved.")
 
 
@@ -210,14 +223,14 @@ def board(
     json: JsonOption = False,
 ) -> None:
     """Rank saved scores; who cannot be told apart shares a band."""
-    from palestra import console, registry, saved
+    from palestra import console, saved
     from palestra.contest import board as boards
 
     entries = [saved.load(run) for run in runs]
     names = {entry.result.track for entry in entries}
     if len(names) > 1:
         raise PalestraError(f"These scores are of several tracks: {', '.join(sorted(names))}. A board has one.")
-    chosen = registry.track(names.pop(), {k: str(v) for k, v in entries[0].result.provenance.settings.items()})
+    chosen = saved.track_of(entries[0].result)
     console.show_board(chosen, boards.board(chosen, entries), json)
 
 
@@ -233,6 +246,7 @@ def solve(
     from palestra import console, registry, solving
 
     chosen, program = registry.track(track), registry.solution(track, solution)
+    _require_outputs(None, {chosen.suffix: out})
     answers = solving.solve(chosen, program, _data(chosen, data, False), _pairs(settings), out)
     console.say(f"{out}: {answers.height} answers by {program.name} ({program.title}).")
 
@@ -248,8 +262,11 @@ def view(
     from palestra import console, registry
     from palestra.viewing import draw
 
+    _require_outputs(None, {".html" if what == "data" else ".png": out})
     chosen = registry.track(track)
-    draw(chosen, what, _data(chosen, data, False), out)
+    folder = _data(chosen, data, False)
+    with _reading(chosen, folder):
+        draw(chosen, what, folder, out)
     console.say(f"{out} is written.")
 
 
@@ -261,14 +278,16 @@ def starter(
     from palestra import console, registry
     from palestra.starter import write_kit
 
-    write_kit(registry.track(track), folder)
+    chosen = registry.track(track)
+    _data(chosen, None, False)
+    write_kit(chosen, folder)
     console.say(f"{folder} is ready: begin with {folder / 'README.md'}.")
 
 
 @app.command(epilog="Example: palestra demo --size tiny --out demo-run")
 def demo(
     out: Annotated[Path, typer.Option(help="Where data, submissions and reports go.")] = Path("demo"),
-    size: Annotated[str, typer.Option(help="tiny or small.")] = "small",
+    size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "small",
 ) -> None:
     """Make data for every track, solve, score, print the boards and write the reports."""
     from palestra.demo import run
@@ -276,16 +295,71 @@ def demo(
     run(out, _order(size, 0, ()))
 
 
+def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:
+    from palestra import console
+    from palestra.contract import check_track
+
+    for track in tracks:
+        if track.make is None and track.id not in folders:
+            console.say(f"{track.id}: not checked, for it makes no data of its own; give --data {track.id}=DIR")
+            continue
+        check_track(track, _data(track, Path(folders[track.id]) if track.id in folders else None, True))
+        console.say(f"{track.id}: keeps the contract")
+
+
 def _order(size: str, seed: int, without: tuple[str, ...]) -> "Order":
     from palestra.errors import UnknownName
     from palestra.records import SIZES, Order
 
     if size not in SIZES:
-        raise UnknownName("size", size, SIZES)
+        raise typer.BadParameter(str(UnknownName("size", size, SIZES)), param_hint="--size")
     for name in without:
         if name != "images":
-            raise UnknownName("part to leave out", name, ["images"])
+            raise typer.BadParameter(str(UnknownName("part", name, ["images"])), param_hint="--without")
     return Order(size, seed, without)  # type: ignore[arg-type]
+
+
+def _seed(text: str, folder: Path) -> int:
+    """A seed as it was given, or one that nobody guesses; a stopped run goes on with its own."""
+    if text == "random":
+        import secrets
+
+        from palestra import making
+
+        begun = making.unfinished(folder)
+        return begun.seed if begun else secrets.randbits(128)
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is neither a whole number from 0 on nor `random`.", param_hint="--seed")
+    return int(text)
+
+
+@contextmanager
+def _reading(track: "Track", folder: Path) -> Iterator[None]:
+    """What is wrong with a data set is not the contestant's fault, and is told apart from it."""
+    try:
+        yield
+    except Refused as refusal:
+        inside = folder / "data"
+        hint = f" Did you mean {inside}?" if inside.is_dir() else ""
+        if not (folder / track.hidden[0]).is_dir():
+            hint += f" (There is no {track.hidden[0]}/: whoever has no truth can `check` and not `score`.)"
+        raise PalestraError(f"{folder} cannot be used as data of {track.id}: {refusal}.{hint}") from None
+
+
+def _require_outputs(source: Path | None, files: dict[str, Path | None]) -> None:
+    """Refuse before the work where its outcome could not be written, or would take the place of what it comes from."""
+    for suffix, file in files.items():
+        if file is None:
+            continue
+        parent = file.absolute().parent
+        if not parent.is_dir():
+            raise PalestraError(f"{file}: there is no folder {parent}. Make it first.")
+        if file.is_dir():
+            raise PalestraError(f"{file}: a folder has this name. Name a file.")
+        if source and file.absolute() == source.absolute():
+            raise PalestraError(f"{file}: this is the submission itself. Name another file.")
+        if file.suffix.lower() != suffix:
+            raise PalestraError(f"{file}: this is written as {suffix}; name a file that ends in it.")
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:
@@ -293,7 +367,7 @@ def _pairs(settings: list[str]) -> dict[str, str]:
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
-            raise PalestraError(f"--set {text!r}: expected NAME=VALUE.")
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE.")
         pairs[name.strip()] = value.strip()
     return pairs
 
@@ -301,11 +375,16 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 def _data(track: "Track", data: Path | None, quiet: bool) -> Path:
     if data is not None:
         from palestra.formats.files import folder
+        from palestra.making import NOTES
 
+        if (data / NOTES).is_file():
+            raise PalestraError(f"{data} is not whole: `palestra make` was stopped there. Call it again to finish it.")
         return folder(data)
     from palestra import console
-    from palestra.tinydata import tiny_data
+    from palestra.tinydata import is_there, tiny_data
 
+    if not quiet and not is_there(track):
+        console.say(f"Making the tiny data set of {track.id}, once …")
     made = tiny_data(track)
     if not quiet:
         console.say(f"No --data: using the tiny synthetic data set in {made}")
@@ -314,6 +393,10 @@ def _data(track: "Track", data: Path | None, quiet: bool) -> Path:
 
 def main() -> None:
     """Run a command; whatever goes wrong is told in words."""
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows another
     try:
         app()
     except PalestraError as error:
@@ -321,9 +404,13 @@ def main() -> None:
         sys.exit(1)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
-            typer.echo("Stopped. The same command goes on where it was.", err=True)
+            typer.echo("Stopped. `make`, `solve` and `demo` go on where they were when you call them again.", err=True)
         raise
     except BrokenPipeError:
+        sys.exit(1)
+    except OSError as error:
+        _keep(traceback.format_exc())
+        typer.echo(f"{error.filename or 'The system'}: {error.strerror or error}.", err=True)
         sys.exit(1)
     except Exception as error:
         typer.echo(f"Something broke in Palestra itself: {type(error).__name__}: {error}", err=True)
@@ -331,13 +418,22 @@ def main() -> None:
         sys.exit(1)
 
 
-def _keep(details: str) -> Any:
+def _as_interrupt(number: int, frame: object) -> None:
+    """End as after Ctrl-C: what is under way is finished, and workers end with us."""
+    raise KeyboardInterrupt
+
+
+def _keep(details: str) -> str:
+    """Put what only a developer wants to see where it can be found."""
     from palestra.tinydata import cache_folder
 
     file = cache_folder() / "last-error.txt"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(details)
-    return file
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(details)
+    except OSError as error:
+        return f"could not be kept in {file} ({error.strerror}); set PALESTRA_CACHE to a folder that can be written"
+    return str(file)
 
 
 if __name__ == "__main__":

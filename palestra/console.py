@@ -10,6 +10,7 @@ import typer
 
 from palestra.contest.board import Place
 from palestra.errors import Refused
+from palestra.metrics.resample import MIN_UNITS
 from palestra.records import Estimate, Metric, Result, Track
 
 DIGITS = 3
@@ -20,8 +21,17 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def show_json(value: Any) -> None:
-    typer.echo(msgspec.json.encode(value).decode())
+    typer.echo(as_json(value))
+
+
+def printable(text: str) -> str:
+    """Text without what steers a terminal or breaks a line."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def duration(seconds: float) -> str:
@@ -70,7 +80,7 @@ def show_result(track: Track, result: Result, json: bool) -> None:
         show_json(result)
         return
     state = "valid" if result.valid else f"INVALID: {'; '.join(result.invalid_because)}"
-    typer.echo(f"{track.title} ({track.id}), {result.entrant}: {state}")
+    typer.echo(f"{track.title} ({track.id}), {printable(result.entrant)}: {state}")
     rows = [
         [("▸ " if metric is track.ranks else "  ") + metric.name, *estimate(result.metrics[metric.name]), metric.title]
         for metric in track.metrics
@@ -103,7 +113,7 @@ def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
 def estimate(found: Estimate) -> tuple[str, str]:
     """A value and its interval as text."""
     if found.low is None or found.high is None:
-        return _number(found.value), "too few units"
+        return _number(found.value), f"fewer than {MIN_UNITS}"
     return _number(found.value), f"{_number(found.low)} – {_number(found.high)}"
 
 
@@ -141,5 +151,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], needed: int = 1
         widths.pop()
     table = Table(*header[: len(widths)], box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        table.add_row(*map(Text, row[: len(widths)]))  # Text: what strangers wrote is no mark-up
+        # Text: what strangers wrote is no mark-up; and nothing that steers a terminal.
+        table.add_row(*(Text(printable(cell)) for cell in row[: len(widths)]))
     console.print(table)
+    if len(widths) < len(header):
+        console.print(f"{len(header) - len(widths)} more columns: widen the terminal, or use --json.\n", style="dim")

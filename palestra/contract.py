@@ -26,9 +26,9 @@ def check_track(track: Track, data: Path) -> None:
     _check_tables(track, trials, truth)
     answers = _perfect(track, trials, truth)
     if answers is not None:
-        _check_scoring(track, data, trials, answers)
+        _check_scoring(track, data, answers)
     if track.write and track.blank:
-        _check_files(track, data, trials)
+        _check_files(track, trials)
 
 
 def _require(track: Track, holds: bool, promise: str) -> None:
@@ -60,7 +60,7 @@ def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.Data
     return truth.select("trial", **{name.removeprefix("truth_"): pl.col(name) for name in named}) if named else None
 
 
-def _check_scoring(track: Track, data: Path, trials: pl.DataFrame, answers: pl.DataFrame) -> None:
+def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
     sheet = scoring.load(track, data)
     scored = scoring.score(track, sheet, answers, "contract")
     rows, ranks = scored.rows, scored.result.metrics[track.ranks.name]
@@ -76,7 +76,7 @@ def _check_scoring(track: Track, data: Path, trials: pl.DataFrame, answers: pl.D
     _require(track, value == value and worse, "no answer at all is no better than answers, and is a number")
 
 
-def _check_files(track: Track, data: Path, trials: pl.DataFrame) -> None:
+def _check_files(track: Track, trials: pl.DataFrame) -> None:
     if track.write is None or track.blank is None:
         return
     blank = track.blank(trials)

@@ -44,7 +44,7 @@ def _show(track: Track, home: Path, order: Order) -> None:
 
 
 def _make(track: Track, data: Path, order: Order) -> None:
-    if data.is_dir() and not (data / making.NOTES).is_file():
+    if data.is_dir() and making.unfinished(data) is None:
         return
     plan = making.plan(track, order)
     with console.progress(f"making {track.id}", sum(part.weight for part in plan.parts)) as advance:

@@ -19,8 +19,12 @@ class UnknownName(PalestraError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names) or 'none'}."
+        known_ones = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {known_ones or 'none'}."
         super().__init__(f"There is no {kind} {name!r}. {hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PalestraError, (str(self),)  # so that it can come back from a worker process
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -45,6 +49,9 @@ class Refused(PalestraError):
         if count > len(faults):
             lines.append(f"… and {count - len(faults)} more")
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Refused, (self.faults, self.count, self.usable)  # so that it can come back from a worker process
 
     def keeping(self, change: Callable[[Any], Any]) -> "Refused":
         """The same refusal, its usable answers brought into another shape."""

@@ -98,20 +98,6 @@ def cumulative(values: Mapping[str, ArrayLike], xlabel: str, title: str = "Cumul
 
 
 @drawn
-def histogram(values: ArrayLike, xlabel: str, title: str = "Distribution of errors", bins: int = 40) -> Chart:
-    """How many trials have which value."""
-    numbers = np.sort(_finite(values))
-    figure, axes = _sheet()
-    limit = _limit([numbers] if numbers.size else [])
-    low = min(float(numbers[0]), 0.0) if numbers.size else 0.0
-    axes.hist(numbers, bins=bins, range=(low, limit), color=ACCENT)
-    axes.set(xlabel=xlabel, ylabel="trials", xlim=(low, limit))
-    axes.grid(True, axis="y")
-    beyond = int((numbers > limit).sum())
-    return Chart(title, svg(figure), f"{beyond:,} trials lie beyond the right edge." if beyond else "")
-
-
-@drawn
 def direction_map(yaw: ArrayLike, pitch: ArrayLike, error: ArrayLike, label: str = "mean error (°)") -> Chart:
     """The error against the gaze direction: the mean in each cell, and dots where too few trials make a mean."""
     points = np.column_stack([np.asarray(column, np.float64) for column in (yaw, pitch, error)])

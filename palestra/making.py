@@ -4,27 +4,28 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from palestra.errors import PalestraError
-from palestra.formats.files import human_bytes
+from palestra.formats.files import human_bytes, replacing
+from palestra.pool import in_processes, workers
 from palestra.records import Order, Part, Plan, Track
+from palestra.scoring import code_digest
 
+LONG_AGO_S = 315_532_800  # 1980, the first time that a zip can hold
 NOTES = ".making.json"  # which parts of an unfinished data set are done
-WORKERS = "PALESTRA_WORKERS"  # how many processes to use, instead of one per core
 Advance = Callable[[int], None]
 
 
 class _Notes(msgspec.Struct):
     track: str
     order: Order
+    code: str
     done: list[str]
 
 
@@ -36,11 +37,6 @@ class Cost:
     seconds: float
 
 
-def workers() -> int:
-    asked = os.environ.get(WORKERS, "")
-    return max(int(asked), 1) if asked.isdigit() else len(os.sched_getaffinity(0))
-
-
 def plan(track: Track, order: Order) -> Plan:
     if track.make is None:
         raise PalestraError(f"{track.id} has no synthetic data: it is read from data that you have.")
@@ -50,6 +46,7 @@ def plan(track: Track, order: Order) -> Plan:
 def estimate(plan: Plan) -> Cost:
     """Bytes and time, from making a small sample."""
     with tempfile.TemporaryDirectory() as folder:
+        plan.sample.write(Path(folder))  # once unmeasured: the first time pays for imports and caches
         started = time.perf_counter()
         plan.sample.write(Path(folder))
         seconds = time.perf_counter() - started
@@ -58,13 +55,27 @@ def estimate(plan: Plan) -> Cost:
     return Cost(int(size * times), seconds * times / workers())
 
 
-def require_room(folder: Path, cost: Cost) -> None:
+def unfinished(folder: Path) -> Order | None:
+    """The order of a data set that is not whole yet."""
+    notes = _read_notes(folder)
+    return notes.order if notes else None
+
+
+def left(plan: Plan, folder: Path) -> float:
+    """The share of the work that is still to do."""
+    notes = _read_notes(folder)
+    done = set(notes.done) if notes else set()
+    todo = sum(part.weight for part in plan.parts if part.name not in done)
+    return todo / max(sum(part.weight for part in plan.parts), 1)
+
+
+def require_room(folder: Path, needed: float) -> None:
     """Refuse before the first byte where the disk is too small."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
-    if cost.bytes * 1.05 > free:
+    if needed * 1.05 > free:
         raise PalestraError(
-            f"{folder}: this data set takes about {human_bytes(cost.bytes)}, and {human_bytes(free)} are free there. "
+            f"{folder}: this takes about {human_bytes(int(needed))}, and {human_bytes(free)} are free there. "
             "Choose a smaller --size, --without images, or another disk."
         )
 
@@ -74,59 +85,70 @@ def run(track: Track, order: Order, plan: Plan, folder: Path, advance: Advance) 
     notes = _opened(track, order, folder)
     todo = [part for part in plan.parts if part.name not in notes.done]
     advance(sum(part.weight for part in plan.parts if part.name in notes.done))
-    with _pool(len(todo)) as pool:
-        for part in _finished(pool, todo, folder):
-            notes.done.append(part.name)
-            _save(notes, folder)
-            advance(part.weight)
+    for part, _ in in_processes(partial(_write, folder), todo):
+        notes.done.append(part.name)
+        _save(notes, folder)
+        advance(part.weight)
     plan.finish(folder)
+    _level_times(folder)
     (folder / NOTES).unlink()
 
 
+def _level_times(folder: Path) -> None:
+    """Give everything the same time: the order in which files were written tells what belongs together."""
+    for path in folder.rglob("*"):
+        os.utime(path, (LONG_AGO_S, LONG_AGO_S))
+
+
+def require_folder(track: Track, order: Order, folder: Path) -> None:
+    """Refuse a folder that holds something else."""
+    _notes_for(track, order, folder)
+
+
 def _opened(track: Track, order: Order, folder: Path) -> _Notes:
-    fresh = _Notes(track.id, order, [])
-    file = folder / NOTES
-    if file.is_file():
-        notes = msgspec.json.decode(file.read_bytes(), type=_Notes)
+    notes = _notes_for(track, order, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _save(notes, folder)
+    return notes
+
+
+def _notes_for(track: Track, order: Order, folder: Path) -> _Notes:
+    """What is done of this order in a folder; nothing in a new one."""
+    fresh = _Notes(track.id, order, code_digest(track), [])
+    notes = _read_notes(folder)
+    if notes:
         if (notes.track, notes.order) != (fresh.track, fresh.order):
+            was = notes.order
             raise PalestraError(
-                f"{folder} holds an unfinished {notes.track} of size {notes.order.size}, seed {notes.order.seed}. "
+                f"{folder} holds an unfinished {notes.track} of size {was.size}, seed {was.seed}, "
+                f"{f'without {was.without[0]}' if was.without else 'with images'}. "
                 "Finish that one, or choose another folder."
+            )
+        if notes.code != fresh.code:
+            raise PalestraError(
+                f"{folder} was begun with another version of Palestra or of {track.id}; its parts would not fit "
+                "together. Choose another folder, or remove this one and begin anew."
             )
         return notes
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PalestraError(f"{folder} exists and is not an empty folder. Nothing was written; choose another.")
-    folder.mkdir(parents=True, exist_ok=True)
-    _save(fresh, folder)
     return fresh
 
 
-def _save(notes: _Notes, folder: Path) -> None:
-    fresh = folder / f"{NOTES}.new"
-    fresh.write_bytes(msgspec.json.encode(notes))
-    fresh.replace(folder / NOTES)
-
-
-def _pool(parts: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
-    count = min(workers(), parts)
-    # Spawned, not forked: a fork copies the locks of polars' and OpenCV's threads in whatever state they are.
-    return ProcessPoolExecutor(count, mp_context=get_context("spawn")) if count > 1 else nullcontext()
-
-
-def _finished(pool: ProcessPoolExecutor | None, parts: list[Part], folder: Path) -> Iterator[Part]:
-    """Parts as they are done. On Ctrl-C those under way are finished and the rest is left for the next run."""
-    if pool is None:
-        for part in parts:
-            part.write(folder)
-            yield part
-        return
-    running: dict[Future[None], Part] = {pool.submit(part.write, folder): part for part in parts}
+def _read_notes(folder: Path) -> _Notes | None:
+    file = folder / NOTES
+    if not file.is_file():
+        return None
     try:
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                part = running.pop(future)
-                future.result()
-                yield part
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return msgspec.json.decode(file.read_bytes(), type=_Notes)
+    except msgspec.MsgspecError:
+        raise PalestraError(f"{file} cannot be read. Remove {folder} and make the data set anew.") from None
+
+
+def _save(notes: _Notes, folder: Path) -> None:
+    with replacing(folder / NOTES) as fresh:
+        fresh.write_bytes(msgspec.json.encode(notes))
+
+
+def _write(folder: Path, part: Part) -> None:
+    part.write(folder)

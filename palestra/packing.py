@@ -5,27 +5,36 @@ from collections.abc import Callable
 from pathlib import Path
 
 from palestra.errors import PalestraError
+from palestra.formats.files import replacing
 from palestra.records import Track
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is packed; and times tell nothing
 
 
-def shown_files(track: Track, data: Path) -> list[Path]:
-    """The files that a contestant may see, by name."""
-    files = (path for path in data.rglob("*") if path.is_file())
-    return sorted(path for path in files if path.relative_to(data).parts[0] not in track.hidden)
+def shown(track: Track, data: Path) -> list[Path]:
+    """What a contestant may see: files, and folders that are empty."""
+    paths = (path for path in data.rglob("*") if path.is_file() or not any(path.iterdir()))
+    return sorted(path for path in paths if not _is_hidden(track, path.relative_to(data)))
+
+
+def _is_hidden(track: Track, path: Path) -> bool:
+    return any(path.is_relative_to(hidden) for hidden in track.hidden)
+
+
+def require_zip(archive: Path) -> None:
+    if archive.suffix.lower() != ".zip":
+        raise PalestraError(f"{archive}: a pack is a .zip; name a file that ends in it.")
 
 
 def pack(track: Track, data: Path, archive: Path, advance: Callable[[int], None]) -> None:
     """Write a zip. Pictures are stored as they are: they are compressed already."""
-    if archive.suffix.lower() != ".zip":
-        raise PalestraError(f"{archive}: a pack is a .zip; name a file that ends in it.")
-    fresh = archive.with_name(f"{archive.name}.new")
-    with zipfile.ZipFile(fresh, "w") as out:
-        for path in shown_files(track, data):
-            member = zipfile.ZipInfo(str(path.relative_to(data)), LONG_AGO)
-            member.external_attr = 0o644 << 16
+    require_zip(archive)
+    paths = shown(track, data)
+    with replacing(archive) as fresh, zipfile.ZipFile(fresh, "w") as out:
+        for path in paths:
+            name = str(path.relative_to(data)) + ("/" if path.is_dir() else "")
+            member = zipfile.ZipInfo(name, LONG_AGO)
+            member.external_attr = (0o755 if path.is_dir() else 0o644) << 16
             stored = zipfile.ZIP_STORED if path.suffix == ".png" else zipfile.ZIP_DEFLATED
-            out.writestr(member, path.read_bytes(), stored)
+            out.writestr(member, b"" if path.is_dir() else path.read_bytes(), stored)
             advance(1)
-    fresh.replace(archive)

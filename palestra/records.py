@@ -81,6 +81,7 @@ class Track:
     missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
     answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
+    content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
     write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
     suffix: str = ".csv"  # of a submission file
     blank: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # answers of a template submission, from the trials
@@ -91,11 +92,15 @@ class Track:
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
     make: Callable[[Order], Plan] | None = None
-    hidden: tuple[str, ...] = ("truth",)  # folders at the top of a data set that contestants do not get
+    hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
     describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
     settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
     configure: Callable[[Any], Track] | None = None  # the same track under other settings
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
+
+    def __post_init__(self) -> None:
+        if isinstance(self.units, str):  # one name is an easy slip, and would be taken for a tuple of letters
+            object.__setattr__(self, "units", (self.units,))
 
     @property
     def arrives(self) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -31,22 +31,18 @@ def add_folder(folder: Path) -> None:
 
 def tracks() -> dict[str, Track]:
     """All tracks by id."""
-    found: dict[str, Track] = {}
-    for file in _track_files():
-        track = _load_track(file)
-        if track.id in found:
-            raise PalestraError(f"{file}: a track with the id {track.id!r} exists already. Ids must differ.")
-        found[track.id] = track
-    return dict(sorted(found.items()))
+    return _by_id(_track_files())
 
 
 def track(track_id: str, settings: Mapping[str, str] | None = None) -> Track:
     """The track with this id, under the given settings."""
     # A file is named after its track, so one track does not pay for importing all of them.
     named = [file for file in _track_files() if file.stem == track_id.replace("-", "_")]
-    found = {item.id: item for item in map(_load_track, named)} or tracks()
+    found = _by_id(named)
     if track_id not in found:
-        raise UnknownName("track", track_id, (item.id for item in tracks().values()))
+        found = tracks()
+    if track_id not in found:
+        raise UnknownName("track (one outside the package needs --tracks-dir)", track_id, found)
     return configured(found[track_id], settings or {})
 
 
@@ -82,6 +78,16 @@ def solution(track_id: str, name: str) -> Solution:
     return known[name]
 
 
+def _by_id(files: list[Path]) -> dict[str, Track]:
+    found: dict[str, Track] = {}
+    for file in files:
+        track = _load_track(file)
+        if track.id in found:
+            raise PalestraError(f"{file}: a track with the id {track.id!r} exists already. Ids must differ.")
+        found[track.id] = track
+    return dict(sorted(found.items()))
+
+
 def _track_files() -> list[Path]:
     folders = [Path(palestra.tracks.__path__[0])]
     folders += [Path(part) for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
@@ -99,12 +105,13 @@ def _load_track(file: Path) -> Track:
 
 
 def _load_outside(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"palestra_outside_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise PalestraError(f"{file}: cannot be loaded as Python.")
-    module = importlib.util.module_from_spec(spec)
+    """Import a track by its file's name, from its folder, so that worker processes can import it as well."""
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
     try:
-        spec.loader.exec_module(module)
+        module = importlib.import_module(file.stem)
     except Exception as error:
         raise PalestraError(f"{file}: fails when it is loaded: {type(error).__name__}: {error}") from error
+    if Path(module.__file__ or "").resolve() != file.resolve():
+        raise PalestraError(f"{file}: another Python module is called {file.stem!r} already. Name the file otherwise.")
     return module

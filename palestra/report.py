@@ -103,7 +103,7 @@ def write_result(track: Track, scored: Scored, data: Path, file: Path) -> None:
 
 
 def write_data_page(track: Track, data: Path, file: Path) -> None:
-    """The page of a data set: what a contestant may know of it."""
+    """The page of a data set, for whoever holds it: where that includes the truth, its distribution shows."""
     blocks: list[Block] = list(track.describe(data)) if track.describe else []
     pictures = _sample_pictures(track, data)
     if pictures:
@@ -178,7 +178,7 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
         yield figures.cumulative({result.entrant: rows[track.error].to_numpy()}, axis)
         if track.direction and set(track.direction) <= set(rows.columns):
             # What a missing answer is charged says nothing of a direction and would drown the rest.
-            yaw, pitch, error = (_answered(track, rows)[name].to_numpy() for name in (*track.direction, track.error))
+            yaw, pitch, error = (_answered(rows)[name].to_numpy() for name in (*track.direction, track.error))
             yield figures.direction_map(yaw, pitch, error, f"mean {axis}")
     if result.by.get(result.unit) and track.ranks.name in result.metrics:
         overall = result.metrics[track.ranks.name].value
@@ -209,7 +209,7 @@ def _galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery
     """The worst and the median trials. Those without an answer have nothing to picture and are counted instead."""
     if track.picture is None or track.error not in rows.columns:
         return
-    answered = _answered(track, rows).sort(track.error, descending=True)
+    answered = _answered(rows).sort(track.error, descending=True)
     gaps = rows.height - answered.height
     note = f"{gaps:,} more trial{'s' * (gaps != 1)} had no answer; they are charged as the rules say." if gaps else ""
     worst = answered.head(WORST)
@@ -221,14 +221,9 @@ def _galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery
         yield Gallery("Median trials", [_pictured(track, data, row) for row in middle.iter_rows(named=True)])
 
 
-def _answered(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
-    """The trials that have an answer: in the others, all columns that an answer fills are null.
-
-    Which columns these are is told by their gaps; those of the next line may have gaps of their own.
-    """
-    others = ("trial", "note", "latency_s", *track.units, *track.groups)
-    filled = [column.name for column in rows.iter_columns() if column.null_count() and column.name not in others]
-    return rows.filter(pl.any_horizontal(pl.col(filled).is_not_null())) if filled else rows
+def _answered(rows: pl.DataFrame) -> pl.DataFrame:
+    """The trials that have an answer."""
+    return rows.filter("answered") if "answered" in rows.columns else rows
 
 
 def _pictured(track: Track, data: Path, row: Mapping[str, Any]) -> tuple[str, bytes]:

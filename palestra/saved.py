@@ -7,16 +7,16 @@ import polars as pl
 
 from palestra import registry
 from palestra.errors import PalestraError
-from palestra.records import Result
+from palestra.formats.files import replacing
+from palestra.records import Result, Track
 from palestra.scoring import Scored, summarise
 
 KEY = "palestra.result"
 
 
 def save(scored: Scored, file: Path) -> None:
-    fresh = file.with_name(f"{file.name}.new")
-    scored.rows.write_parquet(fresh, metadata={KEY: msgspec.json.encode(scored.result).decode()})
-    fresh.replace(file)
+    with replacing(file) as fresh:
+        scored.rows.write_parquet(fresh, metadata={KEY: msgspec.json.encode(scored.result).decode()})
 
 
 def load(file: Path) -> Scored:
@@ -36,8 +36,13 @@ def load(file: Path) -> Scored:
         raise PalestraError(f"{file}: its Result cannot be read ({error}).") from None
 
 
+def track_of(result: Result) -> Track:
+    """The track that a Result is of, under the settings it was scored with."""
+    return registry.track(result.track, {key: str(value) for key, value in result.provenance.settings.items()})
+
+
 def rescore(saved: Scored) -> Scored:
     """The Result computed again from the scores of each trial."""
     result = saved.result
-    track = registry.track(result.track, {key: str(value) for key, value in result.provenance.settings.items()})
+    track = track_of(result)
     return Scored(summarise(track, saved.rows, result.entrant, result.provenance), saved.rows)

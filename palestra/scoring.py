@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import math
 import platform
 import re
 from collections.abc import Callable, Iterator
@@ -47,10 +49,16 @@ class Sheet:
 def load(track: Track, data: Path) -> Sheet:
     """Trials and truth of a data set."""
     trials, truth = track.trials(data), track.truth(data)
+    for name, table in (("trials", trials), ("truth", truth)):
+        double = table.filter(table["trial"].is_duplicated())
+        if not double.is_empty():
+            raise PalestraError(
+                f"{data}: {double['trial'][0]} is in the {name} more than once. Look for double rows in its tables."
+            )
     shown = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in truth.columns]
     public = trials.select("trial", *shown).with_row_index(" at")
     joined = truth.join(public, on="trial", how="left", maintain_order="left")
-    return Sheet(trials, joined.drop(" at"), joined[" at"], digest(trials, truth))
+    return Sheet(trials, joined.drop(" at"), joined[" at"], digest(track, trials, truth))
 
 
 def score(
@@ -58,7 +66,7 @@ def score(
 ) -> Scored:
     """Score answers against the truth."""
     rows = score_trials(track, sheet, answers, advance)
-    provenance = _provenance(track, sheet.digest, digest(answers), seed)
+    provenance = _provenance(track, sheet.digest, digest(track, answers), seed)
     return Scored(summarise(track, rows, entrant, provenance), rows)
 
 
@@ -75,9 +83,13 @@ def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Adv
     if track.inspect and answers.height > answered.height:
         unscored = answers.join(truth, on="trial", how="anti")
         list(_in_chunks(_only_look(track.inspect), unscored, track.chunk, faults, advance))
+    if faults and track.inspect:
+        # In the order of the trials: what is scored must not be told from what is not by which faults come first.
+        look_into(track, answers)
     faults.finish()
+    parts = [part.with_columns(answered=pl.lit(True)) for part in parts]
     if not gaps.is_empty():
-        parts.append(_charged(track, gaps))
+        parts.append(_charged(track, gaps).with_columns(answered=pl.lit(False)))
         order = truth.select("trial")
         return order.join(pl.concat(parts, how="diagonal_relaxed"), on="trial", how="left", maintain_order="left")
     return pl.concat(parts, how="diagonal_relaxed")
@@ -113,7 +125,8 @@ def draw(rows: pl.DataFrame, unit: str, resamples: int, seed: int) -> Draws:
     """Resamples of the units, the same for every entrant with the same units: so differences are paired."""
     names = rows[unit].unique().sort()
     index = pl.DataFrame({unit: names, "index": np.arange(len(names))})
-    of_row = rows.select(unit).join(index, on=unit, how="left", maintain_order="left")["index"].to_numpy()
+    found = rows.select(unit).join(index, on=unit, how="left", maintain_order="left", nulls_equal=True)
+    of_row = found["index"].to_numpy()
     return Draws(of_row, draw_weights(len(names), resamples, seed))
 
 
@@ -122,10 +135,10 @@ def whole(rows: pl.DataFrame) -> Draws:
     return Draws(np.zeros(rows.height, np.int64), np.ones((1, 1)))
 
 
-def digest(*tables: pl.DataFrame) -> str:
-    """A digest of what tables hold, whatever the memory layout."""
+def digest(track: Track, *tables: pl.DataFrame) -> str:
+    """A digest of what tables of a track hold, whatever the memory layout and wherever files lie."""
     sha = hashlib.sha256()
-    for table in tables:
+    for table in (track.content(table) if track.content else table for table in tables):
         for column in table.iter_columns():
             sha.update(f"{column.name}:{column.dtype}:{len(column)}\n".encode())
             plain = column.dtype.is_numeric() and column.null_count() == 0
@@ -176,7 +189,8 @@ def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
     if draws.weights.shape[1] < MIN_UNITS:
         return Estimate(value)
     low, high = interval(metric.reduce(rows, draws))
-    return Estimate(value, low, high)
+    # A number that some resamples do not have (they missed a group) has no interval.
+    return Estimate(value, low, high) if math.isfinite(low) and math.isfinite(high) else Estimate(value)
 
 
 def _breakdown(metrics: tuple[Metric, ...], rows: pl.DataFrame, name: str) -> list[dict[str, Any]]:
@@ -197,7 +211,7 @@ def _natural(value: Any) -> list[Any]:
 def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:
     return Provenance(
         palestra=version("palestra"),
-        code=code_digest(),
+        code=code_digest(track),
         data=data,
         answers=answers,
         settings=msgspec.to_builtins(track.settings) if track.settings else {},
@@ -209,11 +223,19 @@ def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:
     )
 
 
+def code_digest(track: Track) -> str:
+    """A digest of the source of palestra and of the track, so that a Result names exactly the code that made it."""
+    own = Path(inspect.getfile(inspect.unwrap(track.score)))
+    return _source_digest(own)
+
+
 @cache
-def code_digest() -> str:
-    """A digest of palestra's own source, so that a Result names exactly the code that made it."""
+def _source_digest(extra: Path) -> str:
     root = Path(palestra.__path__[0])
+    files = {str(file.relative_to(root)): file for file in root.rglob("*.py")}
+    if not extra.is_relative_to(root):
+        files[extra.name] = extra
     sha = hashlib.sha256()
-    for file in sorted(root.rglob("*.py")):
-        sha.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
+    for name, file in sorted(files.items()):
+        sha.update(f"{name}\n".encode() + file.read_bytes())
     return f"sha256:{sha.hexdigest()[:16]}"

@@ -3,9 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import polars as pl
 
 from palestra import console
 from palestra.errors import PalestraError, UnknownName
-from palestra.making import workers
+from palestra.formats.files import replacing
+from palestra.pool import in_processes
 from palestra.records import Solution, Track
-from palestra.scoring import code_digest, digest
+from palestra.scoring import code_digest
 
 
 def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
@@ -28,8 +27,13 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
     options = {**solution.options, **changes}
     trials = track.trials(data)
     parts = [part for _, part in sorted(trials.partition_by(*solution.parts_by, as_dict=True).items(), key=_by_name)]
-    kept = out.with_name(f".{out.name}.parts") / _fingerprint(solution, options, trials)
-    answers = _answers(solution, data, options, parts, kept)
+    kept = out.with_name(f".{out.name}.parts") / _fingerprint(track, solution, data, options)
+    try:
+        answers = _answers(solution, data, options, parts, kept)
+    except BaseException:
+        if not any(kept.glob("*.parquet")):  # nothing to go on from
+            shutil.rmtree(kept.parent, ignore_errors=True)
+        raise
     answers = trials.select("trial").join(answers, on="trial", how="left", maintain_order="left")
     track.write(answers, out)
     shutil.rmtree(kept.parent)
@@ -40,9 +44,10 @@ def _by_name(item: tuple[Any, pl.DataFrame]) -> Any:
     return item[0]
 
 
-def _fingerprint(solution: Solution, options: Mapping[str, str], trials: pl.DataFrame) -> str:
+def _fingerprint(track: Track, solution: Solution, data: Path, options: Mapping[str, str]) -> str:
     """Tells an unfinished run of the same thing from one of another."""
-    text = f"{code_digest()} {solution.track} {solution.name} {sorted(options.items())} {digest(trials)}"
+    home = data.resolve()
+    text = f"{code_digest(track)} {solution.name} {sorted(options.items())} {home} {home.stat().st_mtime_ns}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -59,27 +64,14 @@ def _answers(
         work = partial(_predict, solution.predict, data, model)
         with console.progress("solving", sum(part.height for part in parts)) as advance:
             advance(sum(part.height for part in parts) - sum(part.height for part, _ in todo))
-            for rows in _run(work, todo):
+            for _, rows in in_processes(work, todo):
                 advance(rows)
     return pl.concat(pl.read_parquet(file) for file in files)
 
 
-def _run(work: Any, todo: list[tuple[pl.DataFrame, Path]]) -> Any:
-    if workers() == 1 or len(todo) == 1:
-        yield from (work(part, file) for part, file in todo)
-        return
-    with ProcessPoolExecutor(min(workers(), len(todo)), mp_context=get_context("spawn")) as pool:
-        try:
-            futures = [pool.submit(work, part, file) for part, file in todo]
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _predict(predict: Any, data: Path, model: Any, part: pl.DataFrame, file: Path) -> int:
+def _predict(predict: Any, data: Path, model: Any, job: tuple[pl.DataFrame, Path]) -> int:
     """One part's answers, kept under a name that says they are whole."""
-    fresh = file.with_suffix(".new")
-    predict(data, part, model).write_parquet(fresh)
-    fresh.replace(file)
+    part, file = job
+    with replacing(file) as fresh:
+        predict(data, part, model).write_parquet(fresh)
     return part.height

@@ -13,9 +13,6 @@ SHEET = 24  # trials on a contact sheet
 
 def draw(track: Track, what: str, data: Path, out: Path) -> None:
     """Write what was asked for: `data`, `sheet` or the name of a trial."""
-    wanted = ".html" if what == "data" else ".png"
-    if out.suffix.lower() != wanted:
-        raise PalestraError(f"{out}: `{what}` is written as {wanted}; name a file that ends in it.")
     if what == "data":
         from palestra.report import write_data_page
 

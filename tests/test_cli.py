@@ -55,14 +55,21 @@ def test_lists_have_the_agreed_keys(cli):
     [
         (["score", "near-eye-gase-v1", "x.csv"], 1, "Did you mean 'near-eye-gaze-v1'?"),
         (["solve", "near-eye-gaze-v1", "pupils", "--out", "a.csv"], 1, "Did you mean 'pupil'?"),
-        (["make", "near-eye-gaze-v1", "d", "--size", "smal"], 1, "Did you mean 'small'?"),
-        (["make", "near-eye-gaze-v1", "d", "--without", "pictures"], 1, "images"),
+        (["make", "near-eye-gaze-v1", "d", "--size", "smal"], 2, "Did you mean 'small'?"),
+        (["make", "near-eye-gaze-v1", "d", "--without", "pictures"], 2, "images"),
         (["score", "near-eye-gaze-v1", "x.csv", "--data", "nowhere"], 1, "nowhere"),
-        (["score", "near-eye-gaze-v1", "x.csv", "--set", "a"], 1, "NAME=VALUE"),
+        (["score", "near-eye-gaze-v1", "x.csv", "--set", "a"], 2, "NAME=VALUE"),
         (["score", "near-eye-gaze-v1"], 2, "Missing argument"),
-        (["make", "near-eye-gaze-v1", "d", "--seed", "-1"], 2, "seed"),
+        (["make", "near-eye-gaze-v1", "d", "--seed", "one"], 2, "seed"),
+        (["make", "near-eye-gaze-v1", "d", "--pack", "x.rar"], 1, ".zip"),
+        (["score", "near-eye-gaze-v1", "x.csv", "--report", "nowhere/x.html"], 1, "Make it first"),
+        (["solve", "near-eye-gaze-v1", "pupil", "--out", "nowhere/x.csv"], 1, "Make it first"),
         (["solve", "gaze-prediction-v1", "linear", "--out", "a.json", "--set", "angles=guessed"], 1, "estimated"),
         (["view", "near-eye-gaze-v1", "data", "--out", "x.png"], 1, ".html"),
+        (["score", "near-eye-gaze-v1", "x.csv", "--report", "x.csv"], 1, "the submission itself"),
+        (["score", "near-eye-gaze-v1", "x.csv", "--scores-out", "x.txt"], 1, ".parquet"),
+        (["solve", "near-eye-gaze-v1", "pupil", "--out", "x.json"], 1, ".csv"),
+        (["make", "near-eye-gaze-v1", "/dev/null/x"], 1, "Not a directory"),
         (["view", "near-eye-gaze-v1", "P99/G01/0001", "--out", "x.png"], 1, "trial"),
         (["replay", "nothing.parquet"], 1, "no such file"),
     ],
@@ -94,7 +101,7 @@ def test_a_stopped_command_says_how_to_go_on(cli, monkeypatch):
     monkeypatch.setattr("palestra.console.show_rows", stop)
     ran = cli("tracks")
     assert ran.code == 130
-    assert "goes on where it was" in ran.err
+    assert "go on where they were" in ran.err
 
 
 def test_score_json_is_the_agreed_result(cli, tiny):
@@ -330,7 +337,7 @@ def _refused(cli, track_id, file, data):
     assert file.name in ran.json["faults"][0]["where"]
     scored = cli("score", track_id, file, "--data", data, "--scores-out", file.parent / "s.parquet", "--json")
     assert scored.code == 1
-    assert scored.json["count"] == ran.json["count"]
+    assert scored.json == ran.json, "and no fault tells which trials are scored"
     words = cli("check", track_id, file, "--data", data)
     assert words.code == 1
     assert "Traceback" not in words.err
@@ -355,3 +362,78 @@ def test_what_is_harmless_is_accepted(cli, tiny, tmp_path, name):
     lines = (data / "template.csv").read_text().splitlines()
     (tmp_path / "a.csv").write_text("\n".join(HARMLESS[name](lines)) + "\n", newline="")
     assert cli("check", "near-eye-gaze-v1", tmp_path / "a.csv", "--data", data).code == 0
+
+
+def test_a_random_seed_is_kept_with_the_truth_and_a_guessable_one_is_warned_of(cli, tmp_path):
+    call = ("make", "gaze-prediction-v1", "--without", "images", "--pack", tmp_path / "x.zip")
+    assert cli(*call, tmp_path / "a", "--seed", "random").code == 0
+    seed = int((tmp_path / "a" / "truth" / "made.toml").read_text().split("seed = ")[1])
+    assert seed > commands.GUESSABLE
+    assert "can be guessed" in cli(*call, tmp_path / "b", "--seed", "7").err
+
+
+def test_half_a_data_set_is_not_scored(cli, tiny, tmp_path):
+    import shutil
+
+    from palestra.making import NOTES
+
+    data = tiny("near-eye-gaze-v1")
+    shutil.copytree(data, tmp_path / "d", ignore=shutil.ignore_patterns("*.png"))
+    (tmp_path / "d" / NOTES).write_text("{}")
+    ran = cli("score", "near-eye-gaze-v1", data / "template.csv", "--data", tmp_path / "d")
+    assert ran.code == 1
+    assert "not whole" in ran.err
+
+
+def test_a_replay_keeps_the_settings(cli, tiny, tmp_path):
+    data, track = tiny("eye-segmentation-v1"), registry.track("eye-segmentation-v1")
+    track.write(track.blank(track.trials(data)), tmp_path / "a.json")
+    call = ("score", track.id, tmp_path / "a.json", "--data", data, "--set", "rank_by=image")
+    first = cli(*call, "--scores-out", tmp_path / "s.parquet")
+    assert "▸ miou_image" in first.out
+    assert cli("replay", tmp_path / "s.parquet").out == first.out
+
+
+def test_without_a_command_there_is_help_and_the_version_is_told(cli):
+    assert "make" in cli().out
+    assert re.fullmatch(r"palestra \d+\.\d+\.\d+\n", cli("--version").out)
+
+
+def test_a_broken_data_set_is_not_the_contestant_s_fault(cli, tiny, tmp_path):
+    import shutil
+
+    data = tiny("near-eye-gaze-v1")
+    shutil.copytree(data, tmp_path / "kit" / "data", ignore=shutil.ignore_patterns("*.png", "truth"))
+    submission = data / "template.csv"
+    around = cli("check", "near-eye-gaze-v1", submission, "--data", tmp_path / "kit")
+    assert f"Did you mean {tmp_path / 'kit' / 'data'}?" in around.err
+    hidden = cli("score", "near-eye-gaze-v1", submission, "--data", tmp_path / "kit" / "data")
+    assert hidden.code == 1
+    assert "can `check` and not `score`" in hidden.err
+    assert "template.csv is refused" not in hidden.err
+
+
+def test_names_of_strangers_steer_no_terminal(cli, tiny, tmp_path):
+    data = tiny("near-eye-gaze-v1")
+    name = "a\nb\x1b[31mred [bold]x"
+    kept = tmp_path / "s.parquet"
+    cli("score", "near-eye-gaze-v1", data / "template.csv", "--data", data, "--entrant", name, "--scores-out", kept)
+    shown = cli("board", kept).out
+    assert "\x1b" not in shown
+    assert "[bold]x" in shown
+
+
+def test_two_teams_of_one_name_are_told_apart_first(cli, tiny, tmp_path):
+    data = tiny("near-eye-gaze-v1")
+    kept = tmp_path / "s.parquet"
+    cli("score", "near-eye-gaze-v1", data / "template.csv", "--data", data, "--scores-out", kept)
+    assert "Two entries are called 'template'" in cli("board", kept, kept).err
+
+
+def test_a_narrow_terminal_is_told_what_it_does_not_see(capsys, monkeypatch):
+    from palestra import console
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    console._table(["a", "b", "c"], [["x" * 20, "y" * 20, "z" * 20]], needed=1)
+    assert "more columns" in capsys.readouterr().out

@@ -1,6 +1,8 @@
+import pickle
+
 import pytest
 
-from palestra.errors import SHOWN, Faults, Refused, UnknownName, clip, refuse
+from palestra.errors import SHOWN, Fault, Faults, PalestraError, Refused, UnknownName, clip, refuse
 
 
 def test_an_unknown_name_gets_the_nearest_known_one():
@@ -52,3 +54,14 @@ def test_absorbing_keeps_counts_and_hardness():
 def test_what_a_stranger_wrote_is_cut_and_quoted():
     assert clip("a\nb") == r"'a\nb'"
     assert len(clip("x" * 1000)) == 60
+
+
+@pytest.mark.parametrize("error", [UnknownName("track", "a", ["b"]), Refused([Fault("a", "b", "c")], 7)])
+def test_errors_come_back_from_worker_processes(error):
+    back = pickle.loads(pickle.dumps(error))
+    assert isinstance(back, PalestraError)
+    assert str(back) == str(error)
+
+
+def test_a_long_list_of_names_is_cut():
+    assert str(UnknownName("trial", "?", (f"t{i}" for i in range(1000)))).endswith("and 980 more.")

@@ -9,7 +9,6 @@ from palestra.figures import (
     cumulative,
     direction_map,
     gaze_distribution,
-    histogram,
     label_ratio,
     people_table,
     per_unit,
@@ -43,13 +42,11 @@ def test_a_large_run_gives_small_figures():
     yaw, pitch, error = gaze(50_000)
     check(cumulative({"a": error, "b": error * 2}, "error (°)"))
     check(direction_map(yaw, pitch, error))
-    check(histogram(error, "error (°)"))
 
 
 @pytest.mark.parametrize("values", [[], [2.5], [0.0, 0.0], [3.0] * 50, [np.nan, 1.0], [1.0] * 500 + [180.0]])
 def test_odd_errors_still_make_curves(values):
     check(cumulative({"a": np.array(values)}, "error (°)"))
-    check(histogram(np.array(values), "error (°)"))
 
 
 def test_charged_trials_do_not_squeeze_the_curve():

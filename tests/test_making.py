@@ -79,8 +79,8 @@ def test_a_disk_that_is_too_small_is_told_before_the_first_byte(tmp_path, monkey
     usage = namedtuple("usage", "free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10_000_000))
     with pytest.raises(PalestraError, match=r"takes about 20\S* .B, and 10\S* MB are free"):
-        making.require_room(tmp_path / "new" / "deep", making.Cost(20_000_000_000, 1.0))
-    making.require_room(tmp_path, making.Cost(1_000_000, 1.0))
+        making.require_room(tmp_path / "new" / "deep", 20_000_000_000)
+    making.require_room(tmp_path, 1_000_000)
 
 
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
@@ -89,3 +89,41 @@ def test_the_estimate_of_the_bytes_is_near(track_id, tiny):
     cost = making.estimate(making.plan(track, Order()))
     real = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
     assert 0.5 < cost.bytes / real < 2
+
+
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
+@pytest.mark.parametrize("size", ["tiny", "small"])
+def test_the_estimate_without_pictures_is_near(track_id, size, tmp_path):
+    track, order = registry.track(track_id), Order(size, 0, ("images",))
+    plan = making.plan(track, order)
+    cost = making.estimate(plan)
+    making.run(track, order, plan, tmp_path / "x", lambda weight: None)
+    real = sum(path.stat().st_size for path in (tmp_path / "x").rglob("*") if path.is_file())
+    assert 0.4 < cost.bytes / real < 2.5
+
+
+def test_an_unfinished_run_of_other_code_is_not_mixed_up(tmp_path, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        making.run(TRACK, Order(), plan_of(1, _interrupt), tmp_path / "new", lambda weight: None)
+    monkeypatch.setattr(making, "code_digest", lambda track: "another")
+    with pytest.raises(PalestraError, match="another version"):
+        making.run(TRACK, Order(), plan_of(1, put), tmp_path / "new", lambda weight: None)
+
+
+def test_half_a_data_set_needs_half_the_room(tmp_path):
+    def half(folder, i):
+        if i == 2:
+            raise KeyboardInterrupt
+        put(folder, i)
+
+    with pytest.raises(KeyboardInterrupt):
+        making.run(TRACK, Order(), plan_of(4, half), tmp_path / "new", lambda weight: None)
+    assert making.left(plan_of(4, put), tmp_path / "new") == 0.5
+    assert making.unfinished(tmp_path / "new") == Order()
+    assert making.left(plan_of(4, put), tmp_path / "other") == 1.0
+
+
+def test_all_files_have_the_same_time(tiny):
+    """Else the order in which they were written would tell which sequences belong together."""
+    for track_id in registry.tracks():
+        assert len({path.stat().st_mtime for path in tiny(track_id).rglob("*")}) == 1

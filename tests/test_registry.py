@@ -47,6 +47,28 @@ def test_the_same_id_twice_is_refused(folder):
         registry.tracks()
 
 
+def test_a_file_named_as_another_track_does_not_take_its_place(folder):
+    (folder / "near_eye_gaze_v1.py").write_text("from palestra.tracks.gaze_prediction_v1 import TRACK\n")
+    with pytest.raises(PalestraError, match=r"another Python module|exists already"):
+        registry.tracks()
+
+
+def test_an_outside_track_may_use_what_python_has(folder):
+    (folder / "with_dataclass_v1.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass, replace\n"
+        "from palestra.tracks.near_eye_gaze_v1 import TRACK as OTHER\n"
+        "@dataclass\nclass Thing:\n    number: int\n"
+        "TRACK = replace(OTHER, id='with-dataclass-v1')\n"
+    )
+    assert registry.track("with-dataclass-v1").id == "with-dataclass-v1"
+
+
+def test_a_name_that_python_has_already_is_refused(folder):
+    (folder / "json.py").write_text("")
+    with pytest.raises(PalestraError, match="another Python module"):
+        registry.tracks()
+
+
 def test_a_folder_that_is_not_there_is_named():
     with pytest.raises(PalestraError, match="no such folder"):
         registry.add_folder(registry.Path("nowhere"))

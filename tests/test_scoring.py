@@ -190,3 +190,40 @@ def test_reducers_agree_with_plain_numpy():
         assert mean_of_shares("error", 0.5, 0.95)(rows, draws)[r] == by_hand
         each = [drawn[steps == step].mean() for step in range(4)]
         assert mean_over("step", mean_of("error"))(rows, draws)[r] == pytest.approx(np.mean(each))
+
+
+def test_a_double_row_in_the_data_is_told_and_not_scored_twice(numbers, tmp_path):
+    trials, truth, _ = numbers
+    for track in (track_of(trials, pl.concat([truth, truth[:1]])), track_of(pl.concat([trials, trials[:1]]), truth)):
+        with pytest.raises(PalestraError, match=r"t00 is in the (truth|trials) more than once"):
+            scoring.load(track, tmp_path)
+
+
+def test_trials_of_nobody_in_particular_are_a_unit_of_their_own(numbers, tmp_path):
+    trials, truth, answers = numbers
+    unknown = trials.with_columns(unit=pl.when(pl.col("unit") == "u0").then(None).otherwise("unit"))
+    track = track_of(unknown, truth)
+    result = scoring.score(track, scoring.load(track, tmp_path), answers, "me").result
+    assert result.metrics["mean_error"].low == 1.0
+    assert [row["unit"] for row in result.by["unit"]] == ["u1", "u2", "u3", "u4", "u5", None]
+
+
+def test_a_number_that_some_resamples_lack_has_no_interval(numbers, tmp_path):
+    trials, truth, answers = numbers
+    truth = truth.with_columns(rare=pl.Series(["a"] + ["b"] * 23))
+    metric = Metric("mean_error", "", "lower", mean_over("rare", mean_of("error")))
+    track = track_of(trials, truth, metrics=(metric,))
+    found = scoring.score(track, scoring.load(track, tmp_path), answers, "me").result.metrics["mean_error"]
+    assert (found.value, found.low, found.high) == (1.0, None, None)
+
+
+def test_rows_tell_which_trials_were_answered(numbers, tmp_path):
+    trials, truth, answers = numbers
+    track = track_of(trials, truth)
+    rows = scoring.score(track, scoring.load(track, tmp_path), answers[2:], "me").rows
+    assert rows["answered"].to_list() == [False, False] + [True] * 22
+
+
+def test_names_with_numbers_are_sorted_as_people_count():
+    names = ["S_10", "S_2", None, "S_1", 3]
+    assert sorted(names, key=scoring._natural) == [3, "S_1", "S_2", "S_10", None]

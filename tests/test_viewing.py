@@ -2,7 +2,6 @@ import cv2
 import pytest
 
 from palestra import registry
-from palestra.errors import PalestraError
 from palestra.viewing import draw
 
 
@@ -23,10 +22,3 @@ def test_the_data_set_s_page_has_people_and_figures(track_id, tiny, tmp_path):
     page = (tmp_path / "x.html").read_text()
     for word in ("Female", "Glasses", "41+", "<svg"):
         assert word in page
-
-
-def test_a_name_of_the_wrong_kind_is_refused(tiny, tmp_path):
-    track = registry.track("near-eye-gaze-v1")
-    with pytest.raises(PalestraError, match=r"\.png"):
-        draw(track, "sheet", tiny(track.id), tmp_path / "x.html")
-    assert not list(tmp_path.iterdir())

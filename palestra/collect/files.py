@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from palestra.errors import Faults, PalestraError, Refused
+from palestra.errors import Faults, PalestraError, Refused, clip
 from palestra.records import Track
 
 
@@ -29,9 +29,9 @@ def _require_whole(file: Path, answers: pl.DataFrame, trials: pl.DataFrame) -> N
         return
     faults = Faults()
     for trial in answers.filter(pl.col("trial").is_duplicated())["trial"].unique(maintain_order=True):
-        faults.add(f"{file.name}, trial {trial}", "more than one answer", "one answer")
+        faults.add(f"{file.name}, trial {clip(trial)}", "more than one answer", "one answer")
     for trial in answers.join(trials, on="trial", how="anti")["trial"]:
-        faults.add(f"{file.name}, trial {trial}", "an answer", "no such trial in this data set")
+        faults.add(f"{file.name}, trial {clip(trial)}", "an answer", "no such trial in this data set")
     for trial in trials.join(answers, on="trial", how="anti")["trial"]:
         faults.gap(f"{file.name}, trial {trial}", "no answer", "one answer")
     faults.finish(usable=answers)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from palestra.errors import PalestraError
 from palestra.metrics.resample import MIN_UNITS, interval
 from palestra.records import Estimate, Track
-from palestra.scoring import Scored, draw
+from palestra.scoring import RESAMPLES, Scored, draw
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -28,9 +28,13 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
     paired by drawing the same people for both, does not exclude zero.
     """
     _require_same_trials(track, entries)
+    names = [entry.result.entrant for entry in entries]
+    for name in names:
+        if names.count(name) > 1:
+            raise PalestraError(f"Two entries are called {name!r}. Tell them apart with --entrant when scoring.")
     sign = 1 if track.ranks.better == "lower" else -1
     ordered = sorted(entries, key=lambda entry: sign * _value(track, entry))
-    draws = [_resampled(track, entry) for entry in ordered]
+    draws = _resampled(track, ordered)
     places: list[Place] = []
     first = 0
     for i, entry in enumerate(ordered):
@@ -48,11 +52,17 @@ def _value(track: Track, entry: Scored) -> float:
     return entry.result.metrics[track.ranks.name].value
 
 
-def _resampled(track: Track, entry: Scored) -> NDArray[np.float64]:
-    """The ranking metric in every resample; empty where there are too few units to resample."""
-    source = entry.result.provenance
-    draws = draw(entry.rows, entry.result.unit, source.resamples, source.seed)
-    return track.ranks.reduce(entry.rows, draws) if draws.weights.shape[1] >= MIN_UNITS else np.empty(0)
+def _resampled(track: Track, entries: Sequence[Scored]) -> list[NDArray[np.float64]]:
+    """The ranking metric of each entry in every resample; empty where there are too few units to resample.
+
+    The same resamples for all, whatever seed their own intervals were made with: else differences were not paired.
+    """
+    if not entries:
+        return []
+    draws = draw(entries[0].rows, entries[0].result.unit, RESAMPLES, seed=0)
+    if draws.weights.shape[1] < MIN_UNITS:
+        return [np.empty(0) for _ in entries]
+    return [track.ranks.reduce(entry.rows, draws) for entry in entries]
 
 
 def _require_same_trials(track: Track, entries: Sequence[Scored]) -> None:

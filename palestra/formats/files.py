@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from palestra.errors import SHOWN, Fault, Faults, refuse
@@ -64,6 +65,11 @@ def folder(path: str | Path) -> Path:
     return path
 
 
+def folders_in(path: Path) -> list[Path]:
+    """The folders in a folder, without those that hide themselves (.DS_Store, .ipynb_checkpoints and their like)."""
+    return [inside for inside in folder(path).iterdir() if inside.is_dir() and not inside.name.startswith(".")]
+
+
 def open_regular(path: str | Path, max_bytes: int, *, may_be_empty: bool = False, follow: bool = True) -> int:
     """A descriptor of a plain file, checked after opening, so that nothing can be put in its place in between."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
@@ -101,6 +107,17 @@ def _read_up_to(descriptor: int, most: int) -> bytes:
         parts.append(part)
         most -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to write in place of another: it takes its name when it is whole, and is gone if it never is."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        yield fresh
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

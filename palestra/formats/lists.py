@@ -1,5 +1,6 @@
 """Many small files of numbers, read as one table."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def read_numbers(
     schema = {row: pl.String, **dict.fromkeys(columns, pl.Float64)}
     try:
         table = pl.read_csv(b"".join(texts), has_header=False, schema=schema)
-        sound = table.height == sum(counts) and not any(table.null_count().row(0))
+        sound = table.height == sum(counts) and all(table.select(pl.col(columns).is_finite().all()).row(0))
+        sound = sound and not any(table.null_count().row(0))
     except pl.exceptions.PolarsError:
         sound = False
     if not sound:
@@ -39,7 +41,12 @@ def read_numbers(
         pl.Series(name, [file[i] for file in files]).repeat_by(repeats).explode(empty_as_null=False)
         for i, name in enumerate(names)
     ]
-    return pl.DataFrame(leading).hstack(table)
+    whole = pl.DataFrame(leading).hstack(table)
+    double = whole.filter(whole.select(*names, row).is_duplicated())
+    if not double.is_empty():
+        file = next(file[-1] for file in files if tuple(file[:-1]) == double.select(names).row(0))
+        refuse(f"{file}, {row} {double[row][0]}", "more than one row", "one row")
+    return whole
 
 
 def _body(path: Path, header: Sequence[str] | None) -> bytes:
@@ -68,7 +75,6 @@ def _find_fault(paths: list[Path], texts: list[bytes], cells: int) -> None:
 
 def _is_number(cell: bytes) -> bool:
     try:
-        float(cell)
+        return math.isfinite(float(cell))
     except ValueError:
         return False
-    return True

@@ -17,14 +17,13 @@ from pathlib import Path
 import polars as pl
 
 from palestra.errors import refuse
-from palestra.formats.files import folder
+from palestra.formats.files import folder, folders_in
 from palestra.formats.lists import read_numbers
+from palestra.formats.people import read_people_file
 from palestra.formats.table import read_table, write_table
 
 KEY = ("person", "group", "frame")
 POINT = {"x": pl.Float64, "y": pl.Float64}
-PERSON = {"person": pl.String, "sex": pl.String, "age": pl.Int64, "ethnicity": pl.String, "glasses": pl.Boolean,
-          "makeup": pl.Boolean, "eye_colour": pl.String}  # fmt: skip
 
 
 def read_plane_distance(data: Path) -> float:
@@ -44,7 +43,7 @@ def read_plane_distance(data: Path) -> float:
 def read_people(data: Path) -> pl.DataFrame | None:
     """What is known of the people, where the data set tells."""
     file = data / "people.csv"
-    return pl.read_csv(file, schema=PERSON) if file.is_file() else None
+    return read_people_file(file) if file.is_file() else None
 
 
 def read_frames(data: Path) -> pl.DataFrame:
@@ -62,7 +61,7 @@ def read_frames(data: Path) -> pl.DataFrame:
 def read_points(data: Path, part: str) -> pl.DataFrame:
     """The labelled points (person, group, frame, x, y) of `train`, of the `calibration` frames or of the `truth`."""
     if part == "truth":
-        files = [(path.parent.name, path.stem, path) for path in sorted(folder(data / "truth").glob("*/*.csv"))]
+        files = [(path.parent.name, path.stem, path) for path in sorted(folder(data / "truth").glob("[!.]*/[!.]*.csv"))]
     else:
         where, name = ("train", "labels.csv") if part == "train" else ("test", "calibration.csv")
         files = [(person, group, path / name) for person, group, path in _groups(folder(data / where))]
@@ -100,11 +99,11 @@ def image_file(data: Path, part: str, key: Iterable[str], eye: str) -> Path:
 
 
 def _groups(root: Path) -> Iterable[tuple[str, str, Path]]:
-    for person in sorted(path for path in root.iterdir() if path.is_dir()):
-        for group in sorted(path for path in person.iterdir() if path.is_dir()):
+    for person in sorted(folders_in(root)):
+        for group in sorted(folders_in(person)):
             yield person.name, group.name, group
 
 
 def _listed(person: str, group: str, pictures: Path) -> pl.DataFrame:
-    frames = sorted(path.stem for path in folder(pictures).glob("*.png"))
+    frames = sorted(path.stem for path in folder(pictures).glob("[!.]*.png"))
     return pl.DataFrame({"person": [person] * len(frames), "group": [group] * len(frames), "frame": frames})

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from palestra.errors import SHOWN, clip, refuse
 from palestra.formats.files import FileFaults, decode_text, read_bytes, shown_name, write_bytes
-from palestra.formats.strings import scan_strings as scan_strings
 
 LIMIT = 1e6  # no gaze vector is longer
 TINY = 1e-12  # no direction can be told from a shorter one

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import Refused, refuse
-from palestra.formats.files import folder
+from palestra.errors import Refused, clip, refuse
+from palestra.formats.files import folder, folders_in
 from palestra.formats.lists import read_numbers
 from palestra.formats.objects import read_vectors, write_vectors
+from palestra.formats.people import with_people
 
 RELEASE = "openEDS2020-GazePrediction"
 GIVEN = 50  # frames of a test sequence that a contestant gets
@@ -34,12 +35,12 @@ def release(data: Path) -> Path:
 
 def hidden(data: Path, name: str) -> Path:
     """A file or folder of the truth, beside the release's folder."""
-    return release(data).parent / "truth" / name
+    return release(data).absolute().parent / "truth" / name
 
 
 def read_sequences(data: Path, split: str = "test") -> list[str]:
     """The names of a split's sequences."""
-    names = sorted(path.name for path in folder(release(data) / split / "sequences").iterdir() if path.is_dir())
+    names = sorted(path.name for path in folders_in(release(data) / split / "sequences"))
     if not names:
         refuse(str(release(data) / split / "sequences"), "no sequences", "one folder of pictures per sequence")
     return names
@@ -51,13 +52,17 @@ def read_labels(data: Path, split: str, sequences: Sequence[str] | None = None) 
     if root is None:
         refuse(str(hidden(data, "labels")), "no such folder", "the test labels, here or in test/labels")
     if sequences is None:
-        files = [(path.stem, path) for path in sorted(folder(root).glob("*.txt"))]
+        files = [(path.stem, path) for path in sorted(folder(root).glob("[!.]*.txt"))]
     else:
         files = [(name, root / f"{name}.txt") for name in sequences]
     if not files:
         refuse(str(root), "no labels", "one <sequence>.txt per sequence")
     table = read_numbers(files, ("sequence",), "frame", VECTOR, header=False)
-    return table.with_columns(pl.col("frame").str.strip_chars().cast(pl.Int64))
+    frames = table["frame"].str.strip_chars().cast(pl.Int64, strict=False)
+    if frames.null_count():
+        wrong = table.filter(frames.is_null())
+        refuse(f"{root / wrong['sequence'][0]}.txt", f"the frame {clip(wrong['frame'][0])}", "a number such as 000")
+    return table.with_columns(frames)
 
 
 def has_test_labels(data: Path) -> bool:
@@ -70,16 +75,8 @@ def _test_labels(data: Path) -> Path | None:
 
 
 def read_metadata(data: Path) -> pl.DataFrame | None:
-    """Who and what each sequence shows: the sequences with their people, where the data set tells."""
-    file = hidden(data, "sequences.csv")
-    if not file.is_file():
-        return None
-    sequences = pl.read_csv(file, schema_overrides={"sequence": pl.String, "person": pl.String})
-    people = hidden(data, "people.csv")
-    if not people.is_file():
-        return sequences
-    about = pl.read_csv(people, schema_overrides={"person": pl.String})
-    return sequences.join(about, on="person", how="left", maintain_order="left")
+    """Who and what each sequence shows, where the data set tells."""
+    return with_people(hidden(data, "sequences.csv"), hidden(data, "people.csv"))
 
 
 def read_frames(data: Path) -> pl.DataFrame | None:

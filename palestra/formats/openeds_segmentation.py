@@ -14,6 +14,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -21,10 +22,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import Faults, refuse
+from palestra.errors import Faults, clip, refuse
 from palestra.formats.archive import Members, open_members
-from palestra.formats.files import folder, regular_file
+from palestra.formats.files import folder, regular_file, replacing
 from palestra.formats.masks import decode_mask, encode_mask, read_npy_mask, read_png_mask
+from palestra.formats.people import with_people
 from palestra.formats.pickles import read_pickle
 from palestra.formats.strings import scan_strings
 
@@ -34,7 +36,6 @@ CLASSES = ("background", "sclera", "iris", "pupil")
 SHAPE = (400, 640)
 INLINE = ""  # stands for a file where the key is the mask itself, as the challenge encodes it
 MASK_BYTES = 1_100_000  # of one mask in any form: a wide integer .npy in run-length code and base64 is the largest
-NAME = re.compile(r"(?P<sequence>S_\d{1,6})/(?P<frame>\d{1,6})")
 Mask = NDArray[np.uint8]
 
 
@@ -45,7 +46,7 @@ def release(data: Path) -> Path:
 
 def hidden(data: Path, name: str) -> Path:
     """A file or folder of the truth, beside the release's folder."""
-    return release(data).parent / "truth" / name
+    return release(data).absolute().parent / "truth" / name
 
 
 def read_frames(data: Path) -> pl.DataFrame:
@@ -82,25 +83,18 @@ def read_hidden(data: Path) -> pl.DataFrame:
         None,
     )
     if release_pickle:
-        names = sorted(_masks_in(release_pickle, _stamp(release_pickle)))
+        names = sorted(_masks_in(release_pickle))
         return _references(str(release_pickle), zip(names, names, strict=True))
     root = folder(hidden(data, ""))
-    files = sorted(root.glob("S_*/*.npy"), key=lambda file: (_number(file.parent.name), _number(file.stem)))
+    files = sorted(root.glob("S_*/[0-9]*.npy"), key=lambda file: (_number(file.parent.name), _number(file.stem)))
     if not files:
         refuse(str(root), "no hidden labels", "truth/S_<k>/<n>.npy, or the release's test_GT")
     return _references(str(root), ((f"{file.parent.name}/{file.name}",) * 2 for file in files))
 
 
 def read_metadata(data: Path) -> pl.DataFrame | None:
-    """Who each sequence shows, where the data set tells."""
-    file, people = hidden(data, "sequences.csv"), hidden(data, "people.csv")
-    if not file.is_file():
-        return None
-    sequences = pl.read_csv(file, schema_overrides={"sequence": pl.String, "person": pl.String})
-    if not people.is_file():
-        return sequences
-    about = pl.read_csv(people, schema_overrides={"person": pl.String})
-    return sequences.join(about, on="person", how="left", maintain_order="left")
+    """Who and what each sequence shows, where the data set tells."""
+    return with_people(hidden(data, "sequences.csv"), hidden(data, "people.csv"))
 
 
 def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
@@ -108,6 +102,8 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
     if file.suffix.lower() in (".tar", ".gz", ".tgz", ".7z", ".rar"):
         # Masks are opened in the order of the trials, and these can only be unpacked from the front.
         refuse(file.name, f"a {file.suffix} archive", "the challenge's JSON, a folder, or a .zip")
+    if file.suffix.lower() == ".zip" and file.is_file() and not _begins(file, b"PK"):
+        refuse(file.name, "a file that is no zip", "a zip, as its name says")
     if _is_archive(file):
         found = _members_of(file, trials)
     else:
@@ -119,21 +115,25 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
 
 def write_submission(answers: Iterable[tuple[str, str, str]], file: Path) -> None:
     """Write answers (trial, mask_file, mask_key) as the challenge's JSON, one mask at a time."""
-    fresh = file.with_name(f"{file.name}.new")
-    with fresh.open("w") as out:
+    with replacing(file) as fresh, fresh.open("w") as out:
         out.write("{")
         for number, (trial, place, key) in enumerate(answers):
             text = key if place == INLINE else encode_mask(open_mask(place, key))
             out.write(f'{"," if number else ""}\n"{trial}": "{text}"')
         out.write("\n}\n")
-    fresh.replace(file)
 
 
 def open_mask(file: str, key: str) -> Mask:
     """The mask that a reference stands for. It may not be writable."""
     if file == INLINE:
         return decode_mask(key.encode(), "a mask in memory", SHAPE)
-    return _opener(file, _stamp(file))(key)
+    source = _opened(file, _stamp(file))
+    return source.decode(key, source.read(key))
+
+
+def stored_bytes(file: str, key: str) -> bytes:
+    """The bytes behind a reference, as they are stored: what a digest of masks is made of."""
+    return key.encode() if file == INLINE else _opened(file, _stamp(file)).read(key)
 
 
 def image_file(data: Path, sequence: str, frame: int) -> Path:
@@ -175,7 +175,7 @@ def _references(file: str, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
 
 
 def _members_of(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
-    names = list(_open(file, 2 * trials.height + 1000, trials.height * MASK_BYTES))
+    names = list(_open(file, 2 * trials.height + 1000, 2 * trials.height * MASK_BYTES))
     other = [name for name in names if not name.lower().endswith((".png", ".npy"))]
     if other:
         refuse(f"{file.name}, {other[0]}", "a file that is no mask", "S_<k>/<n>.png or S_<k>/<n>.npy")
@@ -191,11 +191,11 @@ def _matched(file: Path, found: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFr
     """References in the order of the trials; what is double, unknown or missing is a fault."""
     faults = Faults()
     for trial in found.filter(pl.col("trial").is_duplicated())["trial"].unique(maintain_order=True):
-        faults.add(f"{file.name}, {trial}", "more than one mask", "one mask")
+        faults.add(f"{file.name}, {clip(trial)}", "more than one mask", "one mask")
     known = set(trials["trial"])
     for trial in found["trial"]:
         if trial not in known:
-            faults.add(f"{file.name}, {trial[:80]}", "a mask", "no mask: this is not an unlabelled frame of the data")
+            faults.add(f"{file.name}, {clip(trial)}", "a mask", "no mask: this is not an unlabelled frame of the data")
     given = set(found["trial"])
     for trial in trials["trial"]:
         if trial not in given:
@@ -209,32 +209,50 @@ def _is_archive(file: Path) -> bool:
     return file.is_dir() or file.suffix.lower() == ".zip"
 
 
+def _begins(file: Path, mark: bytes) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(mark)) == mark
+
+
 def _stamp(path: str | Path) -> tuple[int, int]:
     """Tells a replaced file from the one that was opened before."""
     status = os.stat(path)  # noqa: PTH116 - once per mask: pathlib takes ten times as long
     return status.st_mtime_ns, status.st_size
 
 
+@dataclass(frozen=True)
+class _Source:
+    """An opened file or folder of masks: how the stored bytes of a key are read, and how they are decoded."""
+
+    read: Callable[[str], bytes]
+    decode: Callable[[str, bytes], Mask]
+
+
 @lru_cache(maxsize=4)
-def _opener(file: str, stamp: tuple[int, int]) -> Callable[[str], Mask]:
-    """How the masks in a file or folder are opened by their key."""
+def _opened(file: str, stamp: tuple[int, int]) -> _Source:
     path = Path(file)
     if path.name == PICKLE:
-        return _masks_in(path, stamp).__getitem__
-    if not _is_archive(path):
-        return partial(_mask_in_json, path.name, _mapped(path))
-    members = _open(path, 10_000_000, 1 << 60)  # its sizes were checked when it was read first
-    return partial(_mask_in_archive, path.name, members)
+        masks = _masks_in(path)
+        return _Source(lambda key: masks[key].tobytes(), lambda key, data: masks[key])
+    if _is_archive(path):
+        members = _open(path, 10_000_000, 1 << 60)  # its sizes were checked when it was read first
+        return _Source(members.read, partial(_decode_file, path.name))
+    data = _mapped(path)
+    return _Source(partial(_part, data), partial(_decode_text, path.name))
 
 
-def _mask_in_json(name: str, data: mmap.mmap, key: str) -> Mask:
-    start, stop, trial = key.split(":", 2)
-    return decode_mask(data[int(start) : int(stop)], f"{name}, {trial}", SHAPE)
+def _part(data: mmap.mmap, key: str) -> bytes:
+    start, stop, _ = key.split(":", 2)
+    return data[int(start) : int(stop)]
 
 
-def _mask_in_archive(name: str, members: Members, key: str) -> Mask:
+def _decode_text(name: str, key: str, data: bytes) -> Mask:
+    return decode_mask(data, f"{name}, {key.split(':', 2)[2]}", SHAPE)
+
+
+def _decode_file(name: str, key: str, data: bytes) -> Mask:
     read = read_png_mask if key.lower().endswith(".png") else read_npy_mask
-    return read(members.read(key), f"{name}, {key}", SHAPE)
+    return read(data, f"{name}, {key}", SHAPE)
 
 
 def _mapped(path: Path) -> mmap.mmap:
@@ -242,8 +260,12 @@ def _mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
+def _masks_in(file: Path) -> dict[str, Mask]:
+    return _masks_of(file, _stamp(file))
+
+
 @lru_cache(maxsize=1)
-def _masks_in(file: Path, stamp: tuple[int, int]) -> dict[str, Mask]:
+def _masks_of(file: Path, stamp: tuple[int, int]) -> dict[str, Mask]:
     found = read_pickle(file, 4_000_000_000)
     if not isinstance(found, dict) or not all(isinstance(key, str) and _is_mask(found[key]) for key in found):
         refuse(str(file), "another object", 'a dict of "S_<k>/<n>.npy" to masks of 400 × 640')

@@ -65,7 +65,7 @@ def plan(order: Order) -> Plan:
         Part(f"{group.split}/{group.person}/{group.group}", group.frames, partial(_write_group, order, group))
         for group in groups
     ]
-    sample = _Group("test", "P01", "sample", CALIBRATION + 1)
+    sample = _Group("test", "P01", "sample", _SIZES[order.size].frames if "images" in order.without else 16)
     return Plan(parts, Part("sample", sample.frames, partial(_write_group, order, sample)), partial(_finish, order))
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
+from palestra.formats.files import replacing
 from palestra.formats.openeds_gaze import GIVEN, RELEASE, STEPS, write_labels
 from palestra.makers.common import (
     GAZE_PEOPLE,
@@ -73,8 +74,10 @@ def plan(order: Order) -> Plan:
         for share in shares
     ]
     first = shares[0]
-    sample = _Share(first.split, first.person, {("ring", "left"): ["sample"]})
-    weight = unit[first.split]
+    # One sequence with its pictures tells enough; without them, some more even out what is written once.
+    names = ["sample"] if "images" not in order.without else [f"sample-{i}" for i in range(8)]
+    sample = _Share(first.split, first.person, {("ring", "left"): names})
+    weight = unit[first.split] * len(names)
     return Plan(parts, Part("sample", weight, partial(_write_share, order, sample)), partial(_finish, order))
 
 
@@ -135,18 +138,15 @@ def _pictures(split: str) -> int:
 
 def _write_share(order: Order, share: _Share, folder: Path) -> None:
     profile = _people(order)[share.split][share.person]
-    sequences, frames = [], []
+    frames = []
     for (pattern, eye), names in share.clips.items():
         # The headset sits the same for all clips of a person, as in one session.
         renderer = Renderer(eye_of(order, share.person, profile, eye), headset(order, share.person, eye))
         for name, clip in zip(names, _clips(order, share, pattern, eye), strict=True):
             _write_clip(order, renderer, clip, share.split, name, folder)
-            sequences.append({"sequence": name, "split": share.split, "person": share.person, "eye": eye,
-                              "pattern": pattern})  # fmt: skip
             frames.append(_about_frames(clip, share.split, name))
     kept = folder / "truth" / "parts"
     kept.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(sequences).write_csv(kept / f"{share.split}-{share.person}.csv")
     pl.concat(frames).write_parquet(kept / f"{share.split}-{share.person}.parquet")
 
 
@@ -225,14 +225,22 @@ def _about_frames(clip: _Clip, split: str, name: str) -> pl.DataFrame:
 
 
 def _finish(order: Order, folder: Path) -> None:
+    """The tables over all sequences. It may be stopped and called again: the parts go only when all is written."""
     truth = folder / "truth"
-    parts = truth / "parts"
-    keys = ["split", "sequence"]
-    sequences = [pl.read_csv(file, schema_overrides={"sequence": pl.String}) for file in sorted(parts.glob("*.csv"))]
-    pl.concat(sequences).sort(keys).write_csv(truth / "sequences.csv")
-    frames = pl.concat(pl.read_parquet(file) for file in sorted(parts.glob("*.parquet")))
-    frames.sort([*keys, "frame"]).write_parquet(truth / "frames.parquet")
-    shutil.rmtree(parts)
+    rows = [
+        {"sequence": name, "split": share.split, "person": share.person, "eye": eye, "pattern": pattern}
+        for share in _shares(order)
+        for (pattern, eye), names in share.clips.items()
+        for name in names
+    ]
+    pl.DataFrame(rows).sort("split", "sequence").write_csv(truth / "sequences.csv")
     everybody = {name: who for people in _people(order).values() for name, who in people.items()}
     write_people(everybody, truth / "people.csv")
     write_made(order, TRACK, folder)
+    parts, gone = truth / "parts", truth / "parts-merged"
+    if parts.is_dir():
+        frames = pl.concat(pl.read_parquet(file) for file in sorted(parts.glob("*.parquet")))
+        with replacing(truth / "frames.parquet") as fresh:
+            frames.sort("split", "sequence", "frame").write_parquet(fresh)
+        parts.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)

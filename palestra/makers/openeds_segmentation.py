@@ -58,9 +58,16 @@ class _Sequence:
 
 
 def plan(order: Order) -> Plan:
-    parts = [Part(item.name, item.frames, partial(_write_sequence, order, item)) for item in _sequences(order)]
-    sample = _Sequence("S_sample", "P01", "left", 6, (0,), (1,))
-    return Plan(parts, Part("sample", sample.frames, partial(_write_sequence, order, sample)), partial(_finish, order))
+    parts = [_part(order, item) for item in _sequences(order)]
+    # About as many frames for each label as in the whole.
+    sample = _part(order, _Sequence("S_sample", "P01", "left", 24, (0,), (1,)))
+    return Plan(parts, sample, partial(_finish, order))
+
+
+def _part(order: Order, sequence: _Sequence) -> Part:
+    labels = len(sequence.given) + len(sequence.hidden)
+    weight = labels if "images" in order.without else sequence.frames
+    return Part(sequence.name, weight, partial(_write_sequence, order, sequence))
 
 
 def _people(order: Order) -> dict[str, Profile]:

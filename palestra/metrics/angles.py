@@ -5,13 +5,14 @@ float32 it calls most directions 0.01° apart equal). Vectors need no unit lengt
 gives exactly 0.0, because both products of each difference in a×a are the same number.
 """
 
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from palestra.metrics.cores import usable_cores
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +48,6 @@ def angles_deg_columns(
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda _: _fill(columns, out, starts), range(threads)))
     return out
-
-
-def usable_cores() -> int:
-    """How many cores this process may use: a container or a batch system often grants fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _rows(columns: Sequence[NDArray[np.generic]]) -> int:

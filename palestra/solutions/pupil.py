@@ -41,7 +41,7 @@ class Pupil:
 
 def read_grey(file: Path) -> Image:
     """A picture of an eye."""
-    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE)
+    image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE) if file.is_file() else None
     if image is None:
         raise PalestraError(f"{file}: no picture there. This solution looks at pictures; make the data with images.")
     return np.asarray(image, np.uint8)

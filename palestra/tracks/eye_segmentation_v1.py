@@ -5,6 +5,7 @@ One row per unlabelled frame. Contestants answer all of them; the few with a hid
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from palestra.errors import Faults, Refused
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
-from palestra.metrics.angles import usable_cores
-from palestra.metrics.overlap import count_overlap, iou, mean_iou_image
+from palestra.metrics.cores import usable_cores
+from palestra.metrics.overlap import count_overlap, iou, mean_iou_global, mean_iou_image
 from palestra.metrics.resample import unit_sums
 from palestra.records import Draws, Metric, Order, Plan, Track
 from palestra.reduce import Reduce, mean_of
@@ -76,6 +77,15 @@ def inspect(rows: pl.DataFrame) -> None:
     _each(lambda place: openeds.open_mask(*place) is None, rows.select("mask_file", "mask_key").rows())
 
 
+def content(rows: pl.DataFrame) -> pl.DataFrame:
+    """Digests of the masks in place of where they lie: a digest of rows must not depend on a folder's name."""
+    for kind in {"mask", "truth"} & {name.removesuffix("_file") for name in rows.columns}:
+        places = rows.select(f"{kind}_file", f"{kind}_key").rows()
+        digests = [sha256(openeds.stored_bytes(*place)).hexdigest() for place in places]
+        rows = rows.drop(f"{kind}_file", f"{kind}_key").with_columns(pl.Series(f"{kind}_digest", digests, pl.String))
+    return rows
+
+
 def _each(work: Any, places: list[Any]) -> list[Any]:
     """Work on masks in threads (decoding leaves Python's lock); the faults of all are raised together."""
     faults = Faults()
@@ -108,24 +118,21 @@ def _with_counts(rows: pl.DataFrame, counts: NDArray[np.int64]) -> pl.DataFrame:
     return rows.with_columns(**columns, iou_image=mean, loss=1 - mean)
 
 
-def _global_iou(rows: pl.DataFrame, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """IoU of each class over all pixels of each resample, and which classes its truth has: (resamples, classes)."""
+def _sums(rows: pl.DataFrame, draws: Draws) -> list[NDArray[np.float64]]:
+    """Pixels of each class that are both, true and found, over all rows of each resample: (resamples, classes)."""
     sums = unit_sums(rows.select(COUNTS).to_numpy(), draws.unit_of, draws.weights.shape[1])
-    both, true, found = np.split(draws.weights @ sums, 3, axis=1)
-    return iou(both, true, found), true > 0
+    return np.split(draws.weights @ sums, 3, axis=1)
 
 
 def miou(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
     """Mean over the classes that the truth has."""
-    by_class, present = _global_iou(rows, draws)
-    found: NDArray[np.float64] = np.where(present, by_class, 0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
-    return found
+    return mean_iou_global(*_sums(rows, draws))
 
 
 def class_iou(number: int) -> Reduce:
     def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
         # A class that neither truth nor answer has is found perfectly.
-        return np.nan_to_num(_global_iou(rows, draws)[0][:, number], nan=1.0)
+        return np.nan_to_num(iou(*_sums(rows, draws))[:, number], nan=1.0)
 
     return reduce
 
@@ -188,6 +195,7 @@ def track(settings: Settings) -> Track:
         missing=missed,
         answers=openeds.read_submission,
         inspect=inspect,
+        content=content,
         write=write,
         suffix=".json",
         blank=blank,
@@ -197,6 +205,7 @@ def track(settings: Settings) -> Track:
         error="loss",
         picture=picture,
         make=make,
+        hidden=("truth", "test_GT", f"{openeds.RELEASE}/test_GT"),
         describe=describe,
         settings=settings,
         configure=track,

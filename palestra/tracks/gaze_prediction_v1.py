@@ -132,6 +132,7 @@ TRACK = Track(
     direction=("yaw_deg", "pitch_deg"),
     picture=picture,
     make=make,
+    hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels"),
     describe=describe,
     published={
         "baseline (50-sample line)": {"pe_deg": 5.37},

@@ -161,14 +161,6 @@ def watch(targets: Targets, mover: Mover, eye: Eye, rng: np.random.Generator) ->
     )
 
 
-def valid_runs(valid: Bools, length: int) -> Ints:
-    """Every index at which `length` valid frames in a row begin."""
-    if len(valid) < length:
-        return np.zeros(0, dtype=np.int64)
-    counted = np.concatenate([[0], np.cumsum(valid)])
-    return np.flatnonzero(counted[length:] - counted[:-length] == length)
-
-
 def pick_windows(valid: Bools, length: int, count: int, rng: np.random.Generator) -> Ints:
     """Starts of up to `count` random windows of valid frames that do not overlap, in order of time.
 

@@ -18,8 +18,8 @@ def reading(names):
 @pytest.mark.parametrize(
     ("names", "where", "found"),
     [
-        (["a", "b", "c", "c"], "trial c", "more than one answer"),
-        (["a", "b", "c", "d"], "trial d", "an answer"),
+        (["a", "b", "c", "c"], "trial 'c'", "more than one answer"),
+        (["a", "b", "c", "d"], "trial 'd'", "an answer"),
         (["a", "b"], "trial c", "no answer"),
     ],
 )

@@ -18,9 +18,9 @@ def arena(tmp_path):
     truth = pl.DataFrame({"trial": names, "truth_number": np.zeros(people * each)})
     track = track_of(trials, truth)
 
-    def enter(name, errors):
+    def enter(name, errors, seed=0):
         answers = pl.DataFrame({"trial": names, "number": np.asarray(errors, float)[units]})
-        return scoring.score(track, scoring.load(track, tmp_path), answers, name)
+        return scoring.score(track, scoring.load(track, tmp_path), answers, name, seed)
 
     return track, enter
 
@@ -76,3 +76,10 @@ def test_results_on_different_data_are_not_compared(arena, tmp_path):
     answers = other_truth.select("trial", number=pl.lit(0.0))
     with pytest.raises(PalestraError, match="different data sets"):
         board(track, [enter("a", np.ones(12)), scoring.score(other, scoring.load(other, tmp_path), answers, "b")])
+
+
+def test_the_seeds_of_the_intervals_do_not_unpair_the_teams(arena):
+    track, enter = arena
+    hard = np.linspace(1, 9, 12)
+    same, other = (board(track, [enter("a", hard), enter("b", hard + 0.5, seed)]) for seed in (0, 1))
+    assert [place.band for place in same] == [place.band for place in other] == [1, 2]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palestra.formats.objects import scan_strings
+from palestra.formats.strings import scan_strings
 from tests.formats.strangers import refusal, result_or_refusal, run_bounded, says
 
 GOOD = '{"S_0/1.npy": "AAEC",\n "S_0/2.npy": "",\n\n "S_1/1.npy" : "/+8="}\n'
@@ -116,7 +116,7 @@ def test_two_gigabytes_without_quotes_take_little_memory(file: Path, start: str)
     run_bounded(
         f"""
         from palestra.errors import Refused
-        from palestra.formats.objects import scan_strings
+        from palestra.formats.strings import scan_strings
         try:
             scan_strings({str(file)!r}, 1 << 31)
         except Refused:
@@ -133,7 +133,7 @@ def test_the_worst_files_take_bounded_memory_and_time(file: Path, filling: str) 
     run_bounded(
         f"""
         from palestra.errors import Refused
-        from palestra.formats.objects import scan_strings
+        from palestra.formats.strings import scan_strings
         for start in ('{{', '{{"a": "'):
             with open({str(file)!r}, "w") as out:
                 out.write(start + '''{filling}''' * (3_000_000 // len('''{filling}''')))

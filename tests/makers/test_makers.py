@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from palestra import making, registry
+from palestra import making, pool, registry
 from palestra.formats import near_eye, openeds_gaze, openeds_segmentation
 from palestra.makers import common
 from palestra.makers import near_eye as near_eye_maker
@@ -35,18 +35,40 @@ def make(track_id, order, folder):
     return folder
 
 
-@pytest.mark.parametrize("track_id", ["near-eye-gaze-v1", "eye-segmentation-v1"])
+@pytest.mark.parametrize("track_id", sorted(registry.tracks()))
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(track_id, tiny, tmp_path):
     again = tree(make(track_id, Order(), tmp_path / "again"))
     assert again == tree(tiny(track_id))
     other = tree(make(track_id, Order(seed=1, without=("images",)), tmp_path / "other"))
-    shared = [name for name in other if name in again and name.endswith((".csv", ".npy"))]
-    assert shared and all(other[name] != again[name] for name in shared if "truth/" in name and name.count("/") == 2)
+    labels = [name for name in other if name in again and name.startswith("truth/") and name.count("/") == 2]
+    assert labels
+    assert all(other[name] != again[name] for name in labels)
 
 
-def test_the_number_of_processes_does_not_change_the_bytes(tiny, tmp_path, monkeypatch):
-    monkeypatch.setenv(making.WORKERS, "2")
-    assert tree(make("near-eye-gaze-v1", Order(), tmp_path / "parallel")) == tree(tiny("near-eye-gaze-v1"))
+@pytest.mark.parametrize("track_id", ["near-eye-gaze-v1", "gaze-prediction-v1"])
+def test_the_number_of_processes_does_not_change_the_bytes(track_id, tmp_path, monkeypatch):
+    order = Order(without=("images",))
+    alone = tree(make(track_id, order, tmp_path / "alone"))
+    monkeypatch.setenv(pool.WORKERS, "2")
+    assert tree(make(track_id, order, tmp_path / "parallel")) == alone
+
+
+@pytest.mark.parametrize("stop_at", ["rename", "rmtree"])
+def test_a_stop_while_the_last_tables_are_written_loses_nothing(stop_at, tmp_path, monkeypatch):
+    import shutil
+    from pathlib import Path
+
+    order = Order(without=("images",))
+    whole = tree(make("gaze-prediction-v1", order, tmp_path / "whole"))
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*((Path, "rename") if stop_at == "rename" else (shutil, "rmtree")), stop)
+        with pytest.raises(KeyboardInterrupt):
+            make("gaze-prediction-v1", order, tmp_path / "stopped")
+    assert tree(make("gaze-prediction-v1", order, tmp_path / "stopped")) == whole
 
 
 def test_pictures_are_grey_640_by_400(tiny):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from palestra.metrics import angles
 from palestra.metrics.angles import CHUNK_ROWS, THREADED_ROWS, angles_deg, angles_deg_columns
+from palestra.metrics.cores import usable_cores
 
 vectors = arrays(np.float64, (7, 3), elements=st.floats(-1e3, 1e3, allow_subnormal=False)).filter(
     lambda v: bool((np.abs(v).max(axis=1) > 1e-3).all())
@@ -154,4 +154,4 @@ def test_shapes_that_do_not_fit_are_refused():
 
 
 def test_at_least_one_core_is_usable():
-    assert angles.usable_cores() >= 1
+    assert usable_cores() >= 1

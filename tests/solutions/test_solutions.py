@@ -118,3 +118,27 @@ def test_the_correction_brings_calibration_frames_home():
     better = corrected(found, rows, truth[rows])
     assert np.abs(better - truth).mean() < 0.25 * np.abs(found - truth).mean()
     assert corrected(found, np.array([], np.uint32), truth[:0]) is found
+
+
+def test_an_error_in_a_worker_process_is_told_in_words(tiny, tmp_path, monkeypatch, cli):
+    import shutil
+
+    from palestra import pool
+
+    monkeypatch.setenv(pool.WORKERS, "2")
+    data = tiny("gaze-prediction-v1")
+    shutil.copytree(data, tmp_path / "data", ignore=shutil.ignore_patterns("*.png", "truth"))
+    out = tmp_path / "a.json"
+    ran = cli(
+        "solve", "gaze-prediction-v1", "linear", "--data", tmp_path / "data", "--out", out, "--set", "angles=truth"
+    )
+    assert ran.code == 1
+    assert "the test labels" in ran.err
+    assert "broke" not in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"], "and leaves nothing behind"
+
+
+def test_another_data_set_does_not_get_the_answers_of_this_one(tiny, tmp_path):
+    track, solution = registry.track("gaze-prediction-v1"), registry.solution("gaze-prediction-v1", "linear")
+    prints = {solving._fingerprint(track, solution, place, {}) for place in (tiny(track.id), tmp_path)}
+    assert len(prints) == 2

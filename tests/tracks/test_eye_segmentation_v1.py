@@ -150,3 +150,53 @@ def test_a_mask_in_two_forms_is_refused(data, masks, tmp_path):
         out.writestr(first.replace(".npy", ".png"), png_bytes(masks[first]))
     with pytest.raises(Refused, match="more than one mask"):
         collect(TRACK, tmp_path / "a.zip", TRACK.trials(data))
+
+
+def test_digests_follow_the_masks_and_not_where_they_lie(data, masks, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
+    assert scoring.load(TRACK, copy).digest == scoring.load(TRACK, data).digest
+    TRACK.write(submitted(masks), tmp_path / "a.json")
+    TRACK.write(submitted(masks), tmp_path / "b.json")
+    TRACK.write(submitted(masks | {next(iter(masks)): np.zeros(openeds.SHAPE, np.uint8)}), tmp_path / "c.json")
+    trials = TRACK.trials(data)
+    found = [scoring.digest(TRACK, collect(TRACK, tmp_path / f"{name}.json", trials)) for name in "abc"]
+    assert found[0] == found[1] != found[2]
+    file = next((copy / "truth").glob("S_*/*.npy"))
+    np.save(file, np.zeros(openeds.SHAPE, np.uint8))
+    assert scoring.load(TRACK, copy).digest != scoring.load(TRACK, data).digest
+
+
+def test_faults_do_not_tell_which_frames_are_scored(data, masks):
+    broken = submitted(masks).with_columns(mask_key=pl.lit("AAAA"))
+    with pytest.raises(Refused) as checked:
+        scoring.look_into(TRACK, broken)
+    with pytest.raises(Refused) as scored:
+        scoring.score(TRACK, scoring.load(TRACK, data), broken, "me")
+    assert scored.value.faults == checked.value.faults
+    assert scored.value.count == checked.value.count == len(masks)
+
+
+def test_a_tar_that_is_called_a_zip_is_refused(data, masks, tmp_path):
+    import tarfile
+
+    with tarfile.open(tmp_path / "a.zip", "w:gz") as out:
+        out.addfile(tarfile.TarInfo("S_0/0.npy"))
+    with pytest.raises(Refused, match="no zip"):
+        collect(TRACK, tmp_path / "a.zip", TRACK.trials(data))
+
+
+def test_masks_of_wide_integers_are_accepted_in_a_folder(data, masks, tmp_path):
+    for trial, mask in masks.items():
+        (tmp_path / "m" / trial).parent.mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / "m" / trial, mask.astype(np.int64))
+    answers = collect(TRACK, tmp_path / "m", TRACK.trials(data))
+    assert scoring.score(TRACK, scoring.load(TRACK, data), answers, "me").result.metrics["miou"].value == 1.0
+
+
+def test_what_a_file_manager_leaves_behind_is_no_trial(data, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
+    (copy / "truth" / "S_0" / "._1.npy").write_bytes(b"x")
+    (copy / "truth" / ".DS_Store").write_bytes(b"x")
+    assert TRACK.truth(copy)["trial"].to_list() == TRACK.truth(data)["trial"].to_list()

@@ -98,3 +98,44 @@ def test_a_release_without_test_labels_says_where_they_belong(data, tmp_path):
     shutil.copytree(data / openeds.RELEASE, tmp_path / openeds.RELEASE, ignore=shutil.ignore_patterns("*.png"))
     with pytest.raises(Refused, match="the test labels"):
         TRACK.truth(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("050,nan,0,1", "3 numbers"), ("x50,0,0,1", "a number such as 000"), ("051,0,0,1", "more than one row")],
+)
+def test_a_broken_label_is_told_in_words(data, tmp_path, line, message):
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
+    file = sorted((copy / "truth" / "labels").glob("*.txt"))[0]
+    lines = file.read_text().splitlines()
+    lines[50] = line
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(Refused, match=message):
+        TRACK.truth(copy)
+
+
+def test_a_folder_that_hides_itself_is_no_sequence(data, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
+    (copy / openeds.RELEASE / "test" / "sequences" / ".ipynb_checkpoints").mkdir()
+    assert TRACK.trials(copy).equals(TRACK.trials(data))
+
+
+def test_the_truth_is_found_from_within_the_release(data, monkeypatch):
+    from pathlib import Path
+
+    monkeypatch.chdir(data / openeds.RELEASE)
+    assert TRACK.truth(Path()).height == TRACK.truth(data).height
+
+
+def test_a_double_sequence_in_the_metadata_is_told(data, tmp_path):
+    from palestra.errors import PalestraError
+
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
+    file = copy / "truth" / "sequences.csv"
+    double = next(line for line in file.read_text().splitlines() if ",test," in line)
+    file.write_text(file.read_text() + double + "\n")
+    with pytest.raises(PalestraError, match="more than once"):
+        scoring.load(TRACK, copy)

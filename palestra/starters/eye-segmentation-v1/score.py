@@ -37,7 +37,9 @@ def decode(text):
 
 
 def main():
-    data = Path(sys.argv[2] if len(sys.argv) > 2 else "data")
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_file():
+        sys.exit(f"{__doc__}\nThere is no submission to score: {' '.join(sys.argv[1:]) or 'none was named'}")
+    data = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "data"
     answers = json.loads(Path(sys.argv[1]).read_text())
     release = data / "openEDS2020-SparseSegmentation"
     labelled = {name.replace("label_", "") for name in (release / "labels.txt").read_text().split()}

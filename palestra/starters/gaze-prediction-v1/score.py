@@ -31,7 +31,9 @@ def at_percent(values, percent):
 
 
 def main():
-    truth = read_truth(Path(sys.argv[2] if len(sys.argv) > 2 else "data"))
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_file():
+        sys.exit(f"{__doc__}\nThere is no submission to score: {' '.join(sys.argv[1:]) or 'none was named'}")
+    truth = read_truth(Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "data")
     answers = json.loads(Path(sys.argv[1]).read_text())
     missing = [f"{name}/{frame}" for name in truth for frame in FRAMES if frame not in answers.get(name, {})]
     if missing:

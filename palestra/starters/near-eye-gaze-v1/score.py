@@ -43,7 +43,9 @@ def at_percent(ascending, percent):
 
 
 def main():
-    data = Path(sys.argv[2] if len(sys.argv) > 2 else "data")
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_file():
+        sys.exit(f"{__doc__}\nThere is no submission to score: {' '.join(sys.argv[1:]) or 'none was named'}")
+    data = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "data"
     distance = tomllib.loads((data / "data.toml").read_text())["plane_distance"]
     truth, calibration = read_truth(data)
     answers = read_points(sys.argv[1])
