@@ -58,6 +58,9 @@ def load(track: Track, data: Path) -> Sheet:
     shown = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in truth.columns]
     public = trials.select("trial", *shown).with_row_index(" at")
     joined = truth.join(public, on="trial", how="left", maintain_order="left")
+    unknown = joined.filter(pl.col(" at").is_null())
+    if not unknown.is_empty():
+        raise PalestraError(f"{data}: its truth has {unknown['trial'][0]}, which is none of its trials.")
     return Sheet(trials, joined.drop(" at"), joined[" at"], digest(track, trials, truth))
 
 

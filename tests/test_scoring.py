@@ -227,3 +227,9 @@ def test_rows_tell_which_trials_were_answered(numbers, tmp_path):
 def test_names_with_numbers_are_sorted_as_people_count():
     names = ["S_10", "S_2", None, "S_1", 3]
     assert sorted(names, key=scoring._natural) == [3, "S_1", "S_2", "S_10", None]
+
+
+def test_truth_of_something_that_is_no_trial_is_told(numbers, tmp_path):
+    trials, truth, _ = numbers
+    with pytest.raises(PalestraError, match="t00, which is none of its trials"):
+        scoring.load(track_of(trials[1:], truth), tmp_path)
