@@ -295,6 +295,19 @@ def demo(
     run(out, _order(size, 0, ()))
 
 
+@app.command(epilog="Example: palestra doctor --json")
+def doctor(json: JsonOption = False) -> None:
+    """Say what this machine can do, and how to get more."""
+    from palestra import console
+    from palestra.doctor import as_rows, report
+
+    found = report()
+    if json:
+        console.show_json(found)
+    else:
+        console.show_rows(as_rows(found), False)
+
+
 def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:
     from palestra import console
     from palestra.contract import check_track

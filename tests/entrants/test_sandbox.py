@@ -1,0 +1,209 @@
+"""What a program gets, how its end is told, and which sandbox is chosen."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from palestra.entrants import frames, sandbox
+from palestra.entrants.sandbox import Limits
+from palestra.errors import PalestraError
+from tests.entrants.programs import DAEMONS, TRIES, until
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_a_program_runs_in_its_bundle_and_what_it_prints_is_kept(ground):
+    ended = ground.run("import os, sys; print(os.listdir('.')); print('to stderr', file=sys.stderr); sys.exit(3)")
+    assert "['main.py']" in ended.output and "to stderr" in ended.output
+    assert ended.why == "ended by itself with exit code 3"
+    assert ended.report.clean
+
+
+def test_a_program_speaks_frames_over_its_socket(ground):
+    if ground.python != sandbox.PYTHON:
+        pytest.skip("another Python, without our libraries")
+    program = """
+import os, socket
+from palestra.entrants import frames
+sock = socket.socket(fileno=int(os.environ["PALESTRA_FD"]))
+frame = frames.Receiver(sock).receive()
+frames.send(sock, frames.Header("answer", frame.header.number), [frame.arrays[0] * 2])
+"""
+    import numpy as np
+
+    ours, theirs = socket.socketpair()
+    with ours, ground.start(program, sock=theirs, memory_bytes=1 << 30, pids=64) as running:
+        theirs.close()
+        frames.send(ours, frames.Header("packet", 7), [np.arange(6, dtype=np.float32).reshape(2, 3)])
+        receiver = frames.Receiver(ours)
+        answer = receiver.receive(time.monotonic() + 10)
+        assert answer.header.number == 7
+        assert answer.arrays[0].tolist() == [[0, 2, 4], [6, 8, 10]]
+        with pytest.raises(EOFError):  # its end is seen at once: nobody else holds the socket
+            receiver.receive(time.monotonic() + 10)
+        assert running.wait(10)
+
+
+def test_common_libraries_work(ground):
+    if ground.python != sandbox.PYTHON:
+        pytest.skip("another Python, without our libraries")
+    program = """
+import asyncio, ctypes, getpass, multiprocessing, os, ssl, sqlite3, subprocess, tempfile, threading
+import numpy as np, scipy.linalg, cv2, polars
+print(np.ones((300, 300)) @ np.ones((300, 300)) is not None, getpass.getuser(), multiprocessing.cpu_count() > 0)
+asyncio.run(asyncio.sleep(0))
+with tempfile.TemporaryFile() as file: file.write(b"x")
+try:
+    with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(abs, [-1, -2]))
+except PermissionError as error:
+    print(error)
+print(subprocess.run(["echo", "child"], capture_output=True).stdout)
+print("all of it")
+"""
+    ended = ground.run(program, memory_bytes=4 << 30, pids=128, wall_s=20, cpu_s=20)
+    if ground.backend.namespaces:  # without them there is no /dev/shm of its own, where semaphores are
+        assert "[1, 2]" in ended.output
+    assert "all of it" in ended.output, ended.output + ended.why
+
+
+def test_it_cannot_kill_its_parents(ground):
+    program = f"""{TRIES}
+import os, signal
+for pid in (os.getppid(), {os.getpid()}, 1, -1):
+    try: os.kill(pid, signal.SIGKILL); print("sent", pid)
+    except OSError as error: print("refused", pid)
+print("still here")
+"""
+    ended = ground.run(program)
+    # A stand-in of the same user may be killed: then all of it ends, which is its own affair. We are still here.
+    assert ended.report.clean
+    assert f"sent {os.getpid()}\n" not in ended.output
+
+
+def test_ignoring_signals_does_not_help(ground, gone):
+    word = secrets.token_hex(8)
+    program = """
+import signal, time
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+print("ready")
+time.sleep(1000)
+"""
+    with ground.start(program, words=[word], wall_s=20) as running:
+        until(lambda: "ready" in running.output)
+        assert running.alive and running.why() == "it is running" and not gone(word)
+        running.kill()
+        assert not running.alive and running.why() == "killed by us" and gone(word)
+        running.kill()  # once more does no harm
+
+
+def test_daemons_end_with_the_program(ground, gone):
+    word = secrets.token_hex(8)
+    ended = ground.run(DAEMONS, words=[word])
+    assert "ready" in ended.output
+    assert ended.why == "ended by itself with exit code 0"
+    assert ended.report.clean and gone(word)
+
+
+def test_daemons_end_when_it_is_killed(ground, gone):
+    word = secrets.token_hex(8)
+    with ground.start(f"{DAEMONS}\ntime.sleep(1000)", words=[word]) as running:
+        until(lambda: "ready" in running.output)
+        assert not gone(word)
+        running.kill()
+        assert gone(word)
+
+
+def test_everything_ends_when_we_are_killed(ground, gone, folder):
+    """The runner gets SIGKILL, which nobody can act upon: its keepers do."""
+    word = secrets.token_hex(8)
+    (ground.bundle / "main.py").write_text(f"{DAEMONS}\nprint('ready', flush=True)\ntime.sleep(1000)")
+    code = f"""
+import sys, time, msgspec
+from pathlib import Path
+from palestra.entrants import sandbox, view
+backend = sandbox.Backend({ground.backend.name!r}, True, True, "", namespaces={ground.backend.namespaces})
+if {ground.python != sandbox.PYTHON}: view.interpreter = lambda: []
+running = sandbox.start(backend, [{ground.python!r}, "main.py", {word!r}], Path({str(ground.bundle)!r}))
+while "ready" not in running.output: time.sleep(0.01)
+print("started", flush=True)
+time.sleep(1000)
+"""
+    runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT)
+    assert runner.stdout is not None and runner.stdout.readline() == b"started\n"
+    runner.send_signal(signal.SIGKILL)
+    runner.communicate()
+    until(lambda: gone(word), 3)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("raise SystemExit(0)", "ended by itself with exit code 0"),
+        ("import os; os._exit(77)", "ended by itself with exit code 77"),
+        ("raise ValueError('no')", "ended by itself with exit code 1"),
+        ("import ctypes; ctypes.string_at(0)", "ended by signal 11 (SIGSEGV: a bad memory access)"),
+        ("import os; os.abort()", "ended by signal 6 (SIGABRT: it gave up)"),
+        ("import os; os.kill(os.getpid(), 15)", "ended by signal 15 (SIGTERM)"),
+    ],
+)
+def test_how_a_program_ended_is_told(ground, program, why):
+    assert ground.run(program).why == why
+
+
+def test_a_program_that_is_not_there_is_told(ground):
+    (ground.bundle / "x").touch()
+    with sandbox.start(ground.backend, ["/usr/bin/not-there"], ground.bundle) as running:
+        assert running.wait(10)
+        assert "never started" in running.why() or "exit code 127" in running.why()
+
+
+def test_a_bundle_that_the_program_could_not_read_is_told(ground):
+    if os.getuid() != 0:
+        pytest.skip("it runs as the user that we are")
+    (ground.bundle / "main.py").touch(0o600)
+    with pytest.raises(PalestraError, match=r"main\.py is closed to other users"):
+        sandbox.start(ground.backend, ["x"], ground.bundle)
+
+
+def test_a_bundle_that_is_not_there_is_told(ground):
+    with pytest.raises(PalestraError, match="is no folder"):
+        sandbox.start(ground.backend, ["x"], ground.bundle / "nothing")
+
+
+def test_nothing_is_left_on_the_host(ground):
+    with ground.start("import time; time.sleep(100)", wall_s=0.2) as running:
+        keeper = running.keeper_pid
+        assert running.wait(10)
+    assert not list(Path(tempfile.gettempdir()).glob(f"palestra-{keeper}-*"))
+    assert not list(Path("/sys/fs/cgroup").rglob(f"palestra-{keeper}"))
+    assert not Path("/proc", str(keeper)).exists()
+
+
+def test_untrusted_programs_need_a_sandbox_that_contains(monkeypatch):
+    nothing = [
+        sandbox.Backend("bubblewrap", False, True, "bwrap is not installed.", "apt-get install -y bubblewrap"),
+        sandbox.Backend("rlimits", True, False, "limits only"),
+    ]
+    monkeypatch.setattr(sandbox, "probe", lambda: nothing)
+    with pytest.raises(PalestraError, match="apt-get install -y bubblewrap"):
+        sandbox.choose()
+    assert sandbox.choose(trusted=True).name == "rlimits"
+
+
+def test_trusted_programs_can_run_with_limits_alone(folder):
+    rlimits = sandbox.probe()[-1]
+    (folder / "main.py").write_text("print('here'); import time; time.sleep(100)")
+    limits = Limits(wall_s=0.3)
+    with sandbox.start(rlimits, [sandbox.PYTHON, "main.py"], folder, limits) as running:
+        assert running.wait(10)
+        assert "here" in running.output and running.why() == "killed: it ran longer than 0.3 s"

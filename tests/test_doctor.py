@@ -1,0 +1,53 @@
+"""The doctor names everything, quickly, and never falls ill itself."""
+
+import time
+
+from palestra import doctor
+
+
+def test_everything_is_looked_at_quickly():
+    started = time.monotonic()
+    found = doctor.report()
+    assert time.monotonic() - started < 4  # two on a machine that has nothing else to do
+    names = [finding.name for finding in found]
+    for name in (
+        "python",
+        "cores",
+        "memory",
+        "disk for the cache",
+        "chromium",
+        "OSMesa",
+        "PostgreSQL",
+        "CJK fonts",
+        "GPU",
+    ):
+        assert name in names
+    assert {"sandbox: bubblewrap", "sandbox: landlock", "sandbox: rlimits", "torch", "onnxruntime"} <= set(names)
+
+
+def test_what_is_missing_comes_with_advice():
+    for finding in doctor.report():
+        assert finding.found and (finding.ok or finding.advice), finding
+
+
+def test_a_look_that_fails_is_a_finding(monkeypatch):
+    def fails():
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(doctor, "LOOKS", {"luck": fails})
+    (finding,) = doctor.report()
+    assert not finding.ok and finding.name == "luck" and "no such luck" in finding.found
+
+
+def test_a_machine_with_nothing_is_told_what_to_install(monkeypatch):
+    from palestra.entrants import sandbox
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    sandbox.probe.cache_clear()
+    try:
+        rows = {row["what"]: row for row in doctor.as_rows(doctor.report())}
+    finally:
+        sandbox.probe.cache_clear()
+    assert rows["sandbox: bubblewrap"][""] == "no"
+    assert "apt-get install -y bubblewrap" in rows["sandbox: bubblewrap"]["to get it"]
+    assert "apt-get install -y chromium" in rows["chromium"]["to get it"]
