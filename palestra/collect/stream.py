@@ -1,0 +1,254 @@
+"""Answers from a live stream: ticks go out on one clock to any number of entrants, whatever these do.
+
+The loop is open: the stimulus never waits for an entrant. What an entrant has not taken yet queues on its own line and
+touches no other. A decision counts from when its tick was due; how much later the host really sent it is measured and
+never charged. Past its deadline a decision is closed, and an answer that still comes is dropped. A tick without a
+deadline is a rule without one: the stream then waits for everybody (lock-step), and its clock with it.
+
+Nothing here knows a model, a metric or a data format, and time comes from outside.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Something that goes out at a planned time."""
+
+    due_s: float  # since the start of the run
+    payload: Any
+    trial: str | None = None  # what is to be decided on it, if anything
+    deadline_s: float | None = None  # how long that may take; without one, everybody is waited for
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an entrant said."""
+
+    trial: str
+    answer: Any
+    note: str = ""  # what was wrong with it, where the line found something
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """One decision that was asked of one entrant, and what became of it. Times are since the start of the run."""
+
+    entrant: str
+    trial: str
+    due_s: float
+    sent_s: float
+    answered_s: float | None  # null where no answer came in time
+    deadline_s: float | None
+    answer: Any
+    note: str  # empty, or why there is no answer
+
+    @property
+    def host_late_s(self) -> float:
+        return self.sent_s - self.due_s
+
+    @property
+    def latency_s(self) -> float | None:
+        """How long the entrant took: from the due time, less what the host was late."""
+        return None if self.answered_s is None else self.answered_s - self.due_s - self.host_late_s
+
+
+class Line(Protocol):
+    """How one entrant is spoken to. Neither call waits."""
+
+    name: str
+
+    def post(self, tick: Tick) -> None:
+        """Queue a tick for the entrant."""
+
+    def replies(self) -> Iterable[Reply]:
+        """What has come since the last call."""
+
+    def dead(self) -> str:
+        """Why nothing will ever come again; empty while something may."""
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def now(self) -> float: ...
+
+    def wait(self, until: float, lines: Sequence[Line]) -> None:
+        """Return at that time, or earlier if a line may have something to say."""
+
+
+Record = Callable[[Decision], None]
+Stray = Callable[[str, Reply], None]  # told of replies that answer nothing that is open: late, double, unknown
+
+
+def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, record: Record, stray: Stray) -> None:
+    """Send every tick to every line when it is due, and record each decision once, as it is closed."""
+    desks = [_Desk(line, record, stray) for line in lines]
+    start = clock.now()
+    for tick in ticks:
+        _serve(desks, clock, start, tick.due_s)
+        for desk in desks:
+            desk.send(tick, clock.now() - start)
+        if tick.trial is not None and tick.deadline_s is None:
+            start += _wait_for_all(desks, clock, start)
+    last = max((desk.last_deadline_s for desk in desks), default=0.0)
+    _serve(desks, clock, start, last)
+    for desk in desks:
+        desk.close(math.inf)
+
+
+def _serve(desks: Sequence["_Desk"], clock: Clock, start: float, until_s: float) -> None:
+    """Take answers and close decisions until it is time for something else."""
+    while True:
+        now_s = clock.now() - start
+        for desk in desks:
+            desk.take(clock.now() - start)
+            desk.close(now_s)
+        if now_s >= until_s or (until_s == math.inf and not any(desk.open for desk in desks)):
+            return
+        next_s = min([until_s, *(desk.next_close_s for desk in desks)])
+        clock.wait(start + next_s, [desk.line for desk in desks])
+
+
+def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float:
+    """Wait until nothing is open that has no deadline; how long that took is how far the stream's clock is set back."""
+    before = clock.now()
+    while any(desk.waits for desk in desks):
+        clock.wait(math.inf, [desk.line for desk in desks])
+        for desk in desks:
+            desk.take(clock.now() - start)
+    return clock.now() - before
+
+
+@dataclass
+class _Desk:
+    """One entrant's open decisions."""
+
+    line: Line
+    record: Record
+    stray: Stray
+    open: dict[str, tuple[Tick, float]] = field(default_factory=dict)  # trial → tick, when it was sent
+    last_deadline_s: float = 0.0
+
+    def send(self, tick: Tick, now_s: float) -> None:
+        self.line.post(tick)
+        if tick.trial is not None:
+            self.open[tick.trial] = (tick, now_s)
+            if tick.deadline_s is not None:
+                self.last_deadline_s = max(self.last_deadline_s, now_s + tick.deadline_s)
+
+    def take(self, now_s: float) -> None:
+        """What came counts from now on; of what came too late, only that it came is told."""
+        for reply in self.line.replies():
+            found = self.open.get(reply.trial)
+            if found is None:
+                self.stray(self.line.name, reply)
+                continue
+            tick, sent_s = self.open.pop(reply.trial)
+            if tick.deadline_s is not None and now_s - sent_s > tick.deadline_s:
+                self._close(tick, sent_s, "late")
+                self.stray(self.line.name, reply)
+            else:
+                answer = None if reply.note else reply.answer
+                self._record(tick, sent_s, now_s, answer, reply.note)
+
+    def close(self, now_s: float) -> None:
+        """Close what is past its deadline, and everything of an entrant that is gone."""
+        gone = self.line.dead()
+        for trial, (tick, sent_s) in list(self.open.items()):
+            if gone or (tick.deadline_s is not None and now_s - sent_s > tick.deadline_s) or now_s == math.inf:
+                del self.open[trial]
+                self._close(tick, sent_s, gone or "no answer in time")
+
+    def _close(self, tick: Tick, sent_s: float, why: str) -> None:
+        self._record(tick, sent_s, None, None, why)
+
+    def _record(self, tick: Tick, sent_s: float, answered_s: float | None, answer: Any, note: str) -> None:
+        assert tick.trial is not None
+        self.record(Decision(self.line.name, tick.trial, tick.due_s, sent_s, answered_s, tick.deadline_s, answer, note))
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is open that only an answer, or the entrant's end, can close."""
+        return not self.line.dead() and any(tick.deadline_s is None for tick, _ in self.open.values())
+
+    @property
+    def next_close_s(self) -> float:
+        """When the next open decision is past its deadline: just after it, since an answer on the dot counts."""
+        ends = [sent_s + tick.deadline_s for tick, sent_s in self.open.values() if tick.deadline_s is not None]
+        return math.nextafter(min(ends), math.inf) if ends else math.inf
+
+
+class VirtualClock:
+    """Time that passes only by being waited for: for tests, and for running faster than life."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._planned: list[float] = []  # when something will have come, soonest first
+
+    def now(self) -> float:
+        return self._now
+
+    def plan(self, at: float) -> None:
+        """Something will come at that time: whoever waits is woken for it."""
+        heapq.heappush(self._planned, at)
+
+    def wait(self, until: float, lines: Sequence[Line]) -> None:
+        while self._planned and self._planned[0] <= self._now:
+            heapq.heappop(self._planned)
+        wake = min(until, self._planned[0] if self._planned else math.inf)
+        if wake < math.inf:
+            self._now = max(self._now, wake)
+
+
+class FastLine:
+    """An entrant in virtual time: it takes one thing after another, and is charged the real time that each took.
+
+    `ask` gives it a tick and returns its reply, if any, with the seconds that passed meanwhile.
+    """
+
+    def __init__(
+        self, name: str, ask: Callable[[Tick], tuple[Reply | None, float]], clock: VirtualClock, gone: Callable[[], str]
+    ) -> None:
+        self.name, self._ask, self._clock, self._gone = name, ask, clock, gone
+        self._free_at = 0.0  # when it will have done all that was posted so far
+        self._coming: list[tuple[float, int, Reply]] = []
+        self._count = 0
+
+    def post(self, tick: Tick) -> None:
+        if self._gone():
+            return
+        reply, seconds = self._ask(tick)
+        self._free_at = max(self._free_at, self._clock.now()) + seconds
+        if reply is not None:
+            self._count += 1
+            heapq.heappush(self._coming, (self._free_at, self._count, reply))
+            self._clock.plan(self._free_at)
+
+    def replies(self) -> Iterator[Reply]:
+        while self._coming and self._coming[0][0] <= self._clock.now():
+            yield heapq.heappop(self._coming)[2]
+
+    def dead(self) -> str:
+        return "" if self._coming else self._gone()
+
+
+def spoiled(decisions: Iterable[Decision], most_late: float = 0.1, most_often: float = 0.01) -> str:
+    """Why a run does not count because of the host itself; empty if it does.
+
+    The host spoils a run when it sent more than `most_often` of the decisions later than `most_late` of their deadline.
+    """
+    limited = [decision for decision in decisions if decision.deadline_s is not None]
+    late = [decision for decision in limited if decision.host_late_s > most_late * (decision.deadline_s or 0.0)]
+    if len(late) <= most_often * len(limited):
+        return ""
+    worst = max(decision.host_late_s for decision in late)
+    return (
+        f"the host sent {len(late)} of {len(limited)} decisions more than {most_late:.0%} of their deadline late "
+        f"(at worst {worst * 1000:.1f} ms); at most {most_often:.0%} may be"
+    )
