@@ -46,6 +46,25 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Tick:
+    """Something that goes out to entrants at a planned time."""
+
+    due_s: float  # since the start of the run
+    payload: Any
+    trial: str | None = None  # what is to be decided on it, if anything
+    deadline_s: float | None = None  # how long that may take; without one, everybody is waited for
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an entrant said."""
+
+    trial: str
+    answer: Any
+    note: str = ""  # what was wrong with it, where something was
+
+
+@dataclass(frozen=True)
 class Draws:
     """How often each unit is drawn in each resample, and which unit each row belongs to."""
 

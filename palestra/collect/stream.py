@@ -16,24 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-
-@dataclass(frozen=True)
-class Tick:
-    """Something that goes out at a planned time."""
-
-    due_s: float  # since the start of the run
-    payload: Any
-    trial: str | None = None  # what is to be decided on it, if anything
-    deadline_s: float | None = None  # how long that may take; without one, everybody is waited for
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What an entrant said."""
-
-    trial: str
-    answer: Any
-    note: str = ""  # what was wrong with it, where the line found something
+from palestra.records import Reply, Tick
 
 
 class Decision(msgspec.Struct, frozen=True):

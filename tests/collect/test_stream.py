@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra.collect.stream import Decision, FastLine, Reply, Tick, VirtualClock, run, spoiled
+from palestra.collect.stream import Decision, FastLine, VirtualClock, run, spoiled
+from palestra.records import Reply, Tick
 
 
 class Scripted:
