@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -24,7 +24,8 @@ OUTSIDE = "PALESTRA_TRACKS"  # more folders with tracks, separated as in PATH; `
 def add_folder(folder: Path) -> None:
     """Look for tracks in this folder as well, in this process and in those that it starts."""
     if not folder.is_dir():
-        raise PalestraError(f"--tracks-dir {folder}: there is no such folder.")
+        found = "is a file" if folder.exists() else "is not there"
+        raise PalestraError(f"--tracks-dir {folder}: {found}; expected a folder with track files.")
     known = [part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
     os.environ[OUTSIDE] = os.pathsep.join([*known, str(folder.resolve())])
 
@@ -53,14 +54,24 @@ def configured(track: Track, changes: Mapping[str, str]) -> Track:
     if track.settings is None or track.configure is None:
         raise PalestraError(f"{track.id} has no settings; --set takes none here.")
     known = msgspec.to_builtins(track.settings)
-    for name in changes:
+    kind = type(track.settings)
+    for name, text in changes.items():
         if name not in known:
             raise UnknownName(f"setting of {track.id}", name, known)
-    try:
-        settings = msgspec.convert({**known, **changes}, type(track.settings), strict=False)
-    except msgspec.ValidationError as error:
-        raise PalestraError(f"--set for {track.id}: {error}. The defaults are {known}.") from None
-    return track.configure(settings)
+        try:
+            msgspec.convert({**known, name: text}, kind, strict=False)
+        except msgspec.ValidationError:
+            raise PalestraError(
+                f"--set {name}={text}: found {text!r}, expected {_choices(get_type_hints(kind)[name])}; "
+                f"the default is {str(known[name]).lower()}."
+            ) from None
+    return track.configure(msgspec.convert({**known, **changes}, kind, strict=False))
+
+
+def _choices(kind: Any) -> str:
+    """What a setting may be, in words."""
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return names.get(kind) or " or ".join(map(str, get_args(kind)))
 
 
 def solutions(track_id: str | None = None) -> list[Solution]:

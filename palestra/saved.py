@@ -22,7 +22,8 @@ def save(scored: Scored, file: Path) -> None:
 def load(file: Path) -> Scored:
     """The scores and the Result as they were saved."""
     if not file.is_file():
-        raise PalestraError(f"{file}: there is no such file.")
+        found = "is a folder" if file.is_dir() else "is not there"
+        raise PalestraError(f"{file}: {found}; expected a file that --scores-out wrote.")
     try:
         text = pl.read_parquet_metadata(file).get(KEY)
         rows = pl.read_parquet(file)

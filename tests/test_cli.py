@@ -72,7 +72,7 @@ def test_lists_have_the_agreed_keys(cli):
         (["solve", "near-eye-gaze-v1", "pupil", "--out", "x.json"], 1, ".csv"),
         (["make", "near-eye-gaze-v1", "/dev/null/x"], 1, "Not a directory"),
         (["view", "near-eye-gaze-v1", "P99/G01/0001", "--out", "x.png"], 1, "trial"),
-        (["replay", "nothing.parquet"], 1, "no such file"),
+        (["replay", "nothing.parquet"], 1, "is not there"),
     ],
 )
 def test_a_wrong_call_is_answered_in_words(cli, tiny, tmp_path, monkeypatch, words, code, message):

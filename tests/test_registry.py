@@ -70,7 +70,7 @@ def test_a_name_that_python_has_already_is_refused(folder):
 
 
 def test_a_folder_that_is_not_there_is_named():
-    with pytest.raises(PalestraError, match="no such folder"):
+    with pytest.raises(PalestraError, match="is not there; expected a folder"):
         registry.add_folder(registry.Path("nowhere"))
 
 
@@ -82,8 +82,9 @@ def test_settings_are_read_from_text():
 @pytest.mark.parametrize(
     ("track", "settings", "message"),
     [
-        ("eye-segmentation-v1", {"rank_by": "median"}, "Invalid enum value"),
+        ("eye-segmentation-v1", {"rank_by": "median"}, "expected global or image; the default is global"),
         ("eye-segmentation-v1", {"rank": "image"}, "rank_by"),
+        ("near-eye-gaze-v1", {"score_calibration": "maybe"}, "found 'maybe', expected true or false"),
         ("gaze-prediction-v1", {"x": "1"}, "has no settings"),
     ],
 )
