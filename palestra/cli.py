@@ -254,15 +254,20 @@ def solve(
 @app.command(epilog="Example: palestra view near-eye-gaze-v1 data --out data.html")
 def view(
     track: TrackArgument,
-    what: Annotated[str, typer.Argument(help="`data` for the data set's page, `sheet` for pictures, or a trial.")],
-    out: Annotated[Path, typer.Option(help="Where to write: .html for `data`, .png for the rest.")],
+    what: Annotated[
+        str, typer.Argument(help="`data` for the data set's page, `sheet` for pictures, a trial, or a sequence.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Where to write: .html for `data`, .mp4 for a sequence, .png for the rest.")
+    ],
     data: DataOption = None,
 ) -> None:
-    """Draw a data set: its page, a contact sheet, or one trial with its truth."""
+    """Draw a data set: its page, a contact sheet, one trial with its truth, or a sequence as a film."""
     from palestra import console, registry
     from palestra.viewing import draw
 
-    _require_outputs(None, {".html" if what == "data" else ".png": out})
+    film = what != "data" and out.suffix.lower() == ".mp4"
+    _require_outputs(None, {".html" if what == "data" else ".mp4" if film else ".png": out})
     chosen = registry.track(track)
     folder = _data(chosen, data, False)
     with _reading(chosen, folder):

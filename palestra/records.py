@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from palestra.films import Film
     from palestra.report import Block
 
 SIZES = ("tiny", "small", "paper")
@@ -110,6 +111,7 @@ class Track:
     error: str = "error"  # the score that says how bad one trial is (higher is worse)
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
+    film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
     make: Callable[[Order], Plan] | None = None
     hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
     describe: Callable[[Path], list[Block]] | None = None  # the data set's own page

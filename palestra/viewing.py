@@ -12,13 +12,23 @@ SHEET = 24  # trials on a contact sheet
 
 
 def draw(track: Track, what: str, data: Path, out: Path) -> None:
-    """Write what was asked for: `data`, `sheet` or the name of a trial."""
-    if what == "data":
+    """Write what was asked for: `data`, `sheet`, the name of a trial, or that of a sequence as a film."""
+    if out.suffix.lower() == ".mp4":
+        _write_film(track, what, data, out)
+    elif what == "data":
         from palestra.report import write_data_page
 
         write_data_page(track, data, out)
     else:
         _write_picture(track, what, data, out)
+
+
+def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
+    from palestra.films import write_film
+
+    if track.film is None:
+        raise PalestraError(f"{track.id} has no sequences: its pictures stand alone. Name a .png file.")
+    write_film(track.film(data, what), out)
 
 
 def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:

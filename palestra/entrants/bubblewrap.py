@@ -1,7 +1,7 @@
 """The words that bubblewrap is called with. Standard library alone: the keeper runs without site-packages.
 
 As root, bubblewrap makes no user namespace: root itself makes the mounts, so that an interpreter under a closed home
-(/root/.pyenv) can be bound, and `setpriv` then takes a user id that nobody has, for real. (With `--uid` alone the
+can be bound, and `setpriv` then takes a user id that nobody has, for real. (With `--uid` alone the
 program would be root to the host wherever a file is bound.) For an ordinary user bubblewrap makes a user namespace in
 which the user stays who it is; what that user can read, it can bind.
 """

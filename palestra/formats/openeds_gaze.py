@@ -22,6 +22,8 @@ from palestra.formats.objects import read_vectors, write_vectors
 from palestra.formats.people import with_people
 
 RELEASE = "openEDS2020-GazePrediction"
+SPLITS = ("train", "validation", "test")
+RATE_HZ = 100
 GIVEN = 50  # frames of a test sequence that a contestant gets
 STEPS = tuple(range(1, 6))  # frames ahead that are asked for
 FRAMES = tuple(str(GIVEN - 1 + step) for step in STEPS)  # "50" … "54", the keys of a submission

@@ -32,6 +32,7 @@ from palestra.formats.strings import scan_strings
 
 RELEASE = "openEDS2020-SparseSegmentation"
 PICKLE = "test_sampleName_GT.pkl"
+RATE_HZ = 5
 CLASSES = ("background", "sclera", "iris", "pupil")
 SHAPE = (400, 640)
 INLINE = ""  # stands for a file where the key is the mask itself, as the challenge encodes it

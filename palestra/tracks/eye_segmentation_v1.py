@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import Faults, Refused
+from palestra.errors import Faults, Refused, UnknownName
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
 from palestra.metrics.cores import usable_cores
@@ -24,6 +24,7 @@ from palestra.records import Draws, Metric, Order, Plan, Track
 from palestra.reduce import Reduce, mean_of
 
 if TYPE_CHECKING:
+    from palestra.films import Film
     from palestra.report import Block
 
 COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
@@ -159,6 +160,22 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     return beside(image, *(overlay(image, mask) for mask in masks))
 
 
+def film(data: Path, what: str) -> "Film":
+    """A sequence, named as S_3: every frame, with its label laid over it where one is given."""
+    from palestra.films import Film
+    from palestra.pictures import beside, overlay, read_image
+
+    rows = openeds.read_frames(data).filter(pl.col("sequence") == what)
+    if rows.is_empty():
+        raise UnknownName("sequence", what, openeds.read_frames(data)["sequence"].unique())
+
+    def draw(frame: int, labelled: bool) -> NDArray[np.uint8]:
+        image = read_image(openeds.image_file(data, what, frame))
+        return beside(image, overlay(image, openeds.read_label(data, what, frame)) if labelled else image)
+
+    return Film((draw(*row) for row in rows.select("frame", "labelled").iter_rows()), openeds.RATE_HZ)
+
+
 def make(order: Order) -> Plan:
     from palestra.makers.openeds_segmentation import plan
 
@@ -204,6 +221,7 @@ def track(settings: Settings) -> Track:
         chunk=256,
         error="loss",
         picture=picture,
+        film=film,
         make=make,
         hidden=("truth", "test_GT", f"{openeds.RELEASE}/test_GT"),
         describe=describe,

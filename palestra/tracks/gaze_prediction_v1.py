@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.errors import refuse
+from palestra.errors import UnknownName, refuse
 from palestra.formats import openeds_gaze as openeds
 from palestra.metrics.angles import angles_deg_columns
 from palestra.records import Metric, Order, Plan, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
 
 if TYPE_CHECKING:
+    from palestra.films import Film
     from palestra.report import Block
 
 
@@ -82,6 +83,28 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     return beside(eye, plane(points, half_width=0.45))
 
 
+def film(data: Path, what: str) -> "Film":
+    """A sequence, named as train/0003: the eye, and where it looks in each frame for whoever has the labels."""
+    from palestra.films import Film
+    from palestra.pictures import beside, plane, read_image
+
+    split, _, sequence = what.partition("/")
+    if split not in openeds.SPLITS or sequence not in openeds.read_sequences(data, split):
+        known = [f"{name}/{sequence}" for name in openeds.SPLITS for sequence in openeds.read_sequences(data, name)]
+        raise UnknownName("sequence", what, known)
+    points = {}
+    if split != "test" or openeds.has_test_labels(data):
+        labels = openeds.read_labels(data, split, [sequence])
+        points = {frame: (x / z, y / z) for frame, x, y, z in labels.select("frame", *openeds.VECTOR).rows()}
+    files = [openeds.image_file(data, split, sequence, frame) for frame in range(100)]
+    frames = (
+        beside(read_image(file), plane({"truth": points[n]} if n in points else {}, half_width=0.45))
+        for n, file in enumerate(files)
+        if file.is_file()
+    )
+    return Film(frames, openeds.RATE_HZ)
+
+
 def make(order: Order) -> Plan:
     from palestra.makers.openeds_gaze import plan
 
@@ -131,6 +154,7 @@ TRACK = Track(
     error=ERROR,
     direction=("yaw_deg", "pitch_deg"),
     picture=picture,
+    film=film,
     make=make,
     hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels"),
     describe=describe,
