@@ -56,7 +56,7 @@ def plane(points: Mapping[str, tuple[float, float]], half_width: float) -> Image
         _draw_truth(image, _inside(truth))
     if answer:
         _draw_answer(image, _inside(answer))
-    _draw_legend(image)
+    _draw_legend(image, "answer" in points)
     return image
 
 
@@ -155,13 +155,14 @@ def _draw_grid(image: Image) -> None:
     cv2.rectangle(image, (MARGIN, MARGIN), (SIDE - MARGIN, SIDE - MARGIN), INK, 1)
 
 
-def _draw_legend(image: Image) -> None:
+def _draw_legend(image: Image, with_answer: bool) -> None:
     top = SIDE - MARGIN - 36
     cv2.rectangle(image, (MARGIN + 1, top), (MARGIN + 232, SIDE - MARGIN - 1), PAPER, cv2.FILLED)
     _draw_truth(image, (MARGIN + 18, top + 18))
     _write(image, "truth", (MARGIN + 34, top + 25), 0.65)
-    _draw_answer(image, (MARGIN + 126, top + 18))
-    _write(image, "answer", (MARGIN + 144, top + 25), 0.65)
+    if with_answer:
+        _draw_answer(image, (MARGIN + 126, top + 18))
+        _write(image, "answer", (MARGIN + 144, top + 25), 0.65)
 
 
 def _draw_truth(image: Image, at: tuple[int, int]) -> None:
