@@ -1,14 +1,10 @@
-"""The doctor names everything, quickly, and never falls ill itself."""
-
-import time
+"""The doctor names everything, and never falls ill itself."""
 
 from palestra import doctor
 
 
-def test_everything_is_looked_at_quickly():
-    started = time.monotonic()
+def test_everything_is_looked_at():
     found = doctor.report()
-    assert time.monotonic() - started < 4  # two on a machine that has nothing else to do
     names = [finding.name for finding in found]
     for name in (
         "python",

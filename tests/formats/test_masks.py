@@ -1,7 +1,6 @@
 import base64
 import io
 import struct
-import time
 import tracemalloc
 import zlib
 from typing import Any
@@ -196,15 +195,6 @@ def test_a_bomb_is_refused_before_it_is_expanded() -> None:
     says(refusal(decode_mask, bomb, "a"), "a", "runs of 1,147,500,000 bytes", "at most 2,049,024")
     assert tracemalloc.get_traced_memory()[1] < 64e6
     tracemalloc.stop()
-
-
-def test_masks_decode_fast_enough_for_a_whole_submission() -> None:
-    text = encode_mask(eye()).encode()
-    assert 1000 < len(text) * 3 / 8 < 2500  # runs
-    began = time.process_time()
-    for _ in range(200):
-        decode_mask(text)
-    assert (time.process_time() - began) / 200 < 1 / 1000  # 1/3000 on a quiet machine
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
