@@ -26,7 +26,7 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
             raise UnknownName(f"option of {solution.name}", name, solution.options)
     options = {**solution.options, **changes}
     trials = track.trials(data)
-    parts = [part for _, part in sorted(trials.partition_by(*solution.parts_by, as_dict=True).items(), key=_by_name)]
+    parts = trials.partition_by(*solution.parts_by, maintain_order=True)
     kept = out.with_name(f".{out.name}.parts") / _fingerprint(track, solution, data, options)
     try:
         answers = _answers(solution, data, options, parts, kept)
@@ -38,10 +38,6 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
     track.write(answers, out)
     shutil.rmtree(kept.parent)
     return answers
-
-
-def _by_name(item: tuple[Any, pl.DataFrame]) -> Any:
-    return item[0]
 
 
 def _fingerprint(track: Track, solution: Solution, data: Path, options: Mapping[str, str]) -> str:

@@ -176,10 +176,11 @@ def _references(file: str, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
 
 
 def _members_of(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
-    names = list(_open(file, 2 * trials.height + 1000, 2 * trials.height * MASK_BYTES))
+    with _open(file, 2 * trials.height + 1000, 2 * trials.height * MASK_BYTES) as members:
+        names = list(members)
     other = [name for name in names if not name.lower().endswith((".png", ".npy"))]
     if other:
-        refuse(f"{file.name}, {other[0]}", "a file that is no mask", "S_<k>/<n>.png or S_<k>/<n>.npy")
+        refuse(f"{file.name}, {clip(other[0])}", "a file that is no mask", "S_<k>/<n>.png or S_<k>/<n>.npy")
     # The last folder and the name count: whoever packs a folder gets its own name in front.
     return _references(str(file), ((f"{'/'.join(name.split('/')[-2:])[:-4]}.npy", name) for name in names))
 
