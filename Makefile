@@ -44,9 +44,10 @@ lint: .venv/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/.tested
+bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.worlds
+	$(BIN)/python -m benchmarks.stream $(ARGS)
 
 clean:
 	rm -rf .venv demo build

@@ -1,4 +1,4 @@
-"""The synthetic worlds: how fast eyes are drawn on one core, and how movements and pictures compare with real ones.
+"""The synthetic worlds: how fast eyes are drawn on one core; movements, pictures and EEG beside real ones.
 
 make bench        (or: python -m benchmarks.worlds)
 """
@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from palestra.makers.common import SEGMENTATION_PEOPLE
-from palestra.worlds import eye_statistics
+from palestra.worlds import brain_statistics, eye_statistics
 from palestra.worlds.eye import Look, Renderer, draw_camera, draw_person
 from palestra.worlds.gaze import to_vectors
 from palestra.worlds.gaze_statistics import forecast_errors, format_forecasts, format_statistics, statistics
@@ -29,6 +29,8 @@ def main() -> int:
     print(format_statistics(statistics(np.random.default_rng(2), people=24)))
     print("\nPictures of eyes beside two real headsets (5 / 50 / 95 %, ranges 5–95 %, or medians)\n")
     print(eye_statistics.format_statistics(eye_statistics.statistics(np.random.default_rng(3))))
+    print("\nEEG beside a lab cap and consumer headsets (5 / 50 / 95 %)\n")
+    print(brain_statistics.format_statistics(brain_statistics.statistics(np.random.default_rng(0))))
     print("\nForecasts from the last frames, degrees at 10 … 50 ms and on average\n")
     print(format_forecasts(forecast_errors(np.random.default_rng(0), people=20)))
     return int(rate < ASKED)

@@ -1,19 +1,25 @@
 """What commands print. Results go to standard output, words about the work to standard error."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
 from palestra.contest.board import Place
-from palestra.errors import Refused
+from palestra.errors import PalestraError, Refused
 from palestra.metrics.resample import MIN_UNITS
 from palestra.records import Estimate, Metric, Result, Track
 
+if TYPE_CHECKING:
+    from palestra.live import Replayed
+    from palestra.playing import Played
+    from palestra.scoring import Scored
+
 DIGITS = 3
+LAST_LINES = 12  # of what a program printed
 WIDE = 200  # columns where nobody's terminal is the limit
 
 
@@ -89,6 +95,52 @@ def show_result(track: Track, result: Result, json: bool) -> None:
     for name, table in result.by.items():
         if name != result.unit and 1 < len(table) <= 12:
             _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row) for row in table], 3)
+
+
+def show_played(track: Track, played: "Played", json: bool) -> None:
+    """The outcome of a live run: one Result, or a board of several."""
+    for name, why in played.refused.items():
+        say(f"{printable(name)} could not take part: {printable(why)}")
+    _show_outcomes(track, played.scored, json)
+    end = played.recording.end
+    for name, output in (end.outputs if end and not json else {}).items():
+        if played.scored[name].rows["answered"].all():
+            continue
+        for why in end.deaths[name] if end else []:
+            say(f"{printable(name)} was started again: {printable(why)}")
+        if output:
+            say(f"What {printable(name)} printed last:")
+            say("\n".join(f"  {printable(line)}" for line in output.splitlines()[-LAST_LINES:]))
+
+
+def show_replayed(replayed: "Replayed", json: bool) -> None:
+    """A recorded run: its timeline, its results, and whether they are those of then."""
+    from palestra.timeline import summary
+
+    run = replayed.recording
+    if not json:
+        for who in run.head.entrants:
+            typer.echo("\n".join(summary(run, who.name)))
+    _show_outcomes(replayed.track, replayed.scored, json)
+    if run.end is None:
+        say(f"{run.folder} was stopped before its end: it does not count, and may be repeated with --run {run.folder}")
+    elif not replayed.same:
+        raise PalestraError(f"{run.folder}: the results computed now differ from those of the run.")
+
+
+def _show_outcomes(track: Track, scored: "Mapping[str, Scored]", json: bool) -> None:
+    results = [one.result for one in scored.values()]
+    if json:
+        show_json(results[0] if len(results) == 1 else results)
+    elif len(results) == 1:
+        show_result(track, results[0], json=False)
+    else:
+        from palestra.contest.board import board
+
+        show_board(track, board(track, [one for one in scored.values() if one.result.valid]), json=False)
+        for result in results:
+            if not result.valid:
+                typer.echo(f"{printable(result.entrant)}: INVALID: {'; '.join(result.invalid_because)}")
 
 
 def show_board(track: Track, places: Sequence[Place], json: bool) -> None:

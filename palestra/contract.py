@@ -3,6 +3,7 @@
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -29,6 +30,8 @@ def check_track(track: Track, data: Path) -> None:
         _check_scoring(track, data, answers)
     if track.write and track.blank:
         _check_files(track, trials)
+    if track.stream:
+        _check_stream(track, data, trials)
 
 
 def _require(track: Track, holds: bool, promise: str) -> None:
@@ -92,3 +95,32 @@ def _check_files(track: Track, trials: pl.DataFrame) -> None:
         except Refused:
             return
     _require(track, False, "an empty file is refused")
+
+
+def _check_stream(track: Track, data: Path, trials: pl.DataFrame) -> None:
+    """What is sent asks for every trial once, in order, and says how much it is."""
+    if track.stream is None or track.hear is None or track.blank is None:
+        _require(track, False, "a live track has `hear` and `blank`")
+        return
+    asked: list[str] = []
+    for sitting in track.stream(data):
+        ticks, decisions, due_s = 0, 0, 0.0
+        for tick in sitting.ticks():
+            _require(track, tick.due_s >= due_s, "ticks are in the order in which they are due")
+            ticks, decisions, due_s = ticks + 1, decisions + (tick.trial is not None), tick.due_s
+            asked += [tick.trial] if tick.trial is not None else []
+        told = (sitting.count, sitting.decisions, sitting.seconds)
+        _require(track, told == (ticks, decisions, due_s), f"a sitting has what it says (of {sitting.name}: {told})")
+    _require(track, asked == trials["trial"].to_list(), "its stream asks for every trial once, in their order")
+    answer = track.blank(trials.head(1)).drop("trial").row(0)
+    heard = track.hear(answer[0] if len(answer) == 1 else list(answer))
+    _require(
+        track, tuple(heard.values()) == answer, "an answer that is heard has the columns of `blank`, in their order"
+    )
+    refused: tuple[Any, ...] = (None, "x", True, [], {}, [None], float("nan"), [float("inf")] * 9, b"x")
+    for nonsense in refused:
+        try:
+            track.hear(nonsense)
+        except ValueError:
+            continue
+        _require(track, False, f"what is no answer is refused by `hear` with a ValueError; {nonsense!r} was not")

@@ -1,5 +1,6 @@
 """The demo: data for every track, every simple solution, scores, boards, reports."""
 
+import shutil
 import time
 from pathlib import Path
 
@@ -8,8 +9,11 @@ import typer
 from palestra import console, making, registry, saved, scoring, solving
 from palestra.collect.files import collect
 from palestra.contest.board import board
+from palestra.live import Guests, play_live
+from palestra.playing import Play
 from palestra.records import Order, Track
 from palestra.report import write_data_page, write_result
+from palestra.timeline import write_run
 
 
 def run(out: Path, order: Order) -> None:
@@ -33,7 +37,11 @@ def _show(track: Track, home: Path, order: Order) -> None:
         template = home / f"template{track.suffix}"
         track.write(track.blank(track.trials(data)), template)
         entries.append(_score(track, data, template, "template"))
+    if track.stream:
+        entries += _play(track, data, home)
     for solution in registry.solutions(track.id):
+        if solution.predict is None:
+            continue
         file = home / f"{solution.name}{track.suffix}"
         solving.solve(track, solution, data, {}, file)
         scored = _score(track, data, file, solution.name)
@@ -41,6 +49,16 @@ def _show(track: Track, home: Path, order: Order) -> None:
         entries.append(scored)
     typer.echo("")
     console.show_board(track, board(track, entries), json=False)
+
+
+def _play(track: Track, data: Path, home: Path) -> list[scoring.Scored]:
+    """Every solution at once, in virtual time, as finalists hear one stream."""
+    names = [solution.name for solution in registry.solutions(track.id)]
+    run = home / "run"
+    shutil.rmtree(run, ignore_errors=True)  # of an earlier demo
+    played = play_live(track, data, Guests(names), Play(pace="fast"), run)
+    write_run(track, played.scored, played.recording, data, home / "run.html")
+    return list(played.scored.values())
 
 
 def _make(track: Track, data: Path, order: Order) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,10 +50,35 @@ class Plan:
 class Tick:
     """Something that goes out to entrants at a planned time."""
 
-    due_s: float  # since the start of the run
-    payload: Any
+    due_s: float  # since the start of its sitting
+    payload: Mapping[str, NDArray[Any]]  # arrays by name, in the order that a program takes them
     trial: str | None = None  # what is to be decided on it, if anything
     deadline_s: float | None = None  # how long that may take; without one, everybody is waited for
+    about: Mapping[str, int | bool | str] = field(default_factory=dict)  # what else entrants are told
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A stretch of a live stream that runs on one clock: one person under the cap, one tester in the headset."""
+
+    name: str
+    ticks: Callable[[], Iterable[Tick]]  # from the beginning, each time it is called; read as they are sent
+    count: int  # of ticks
+    decisions: int  # of them that ask something
+    seconds: float  # until the last one is due
+    window_s: float = 0.0  # before it, in which entrants may register another version
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What the samples of a stream are, for protocols that say so, as LSL does."""
+
+    name: str
+    kind: str  # "EEG"
+    rate_hz: float
+    channels: tuple[str, ...]
+    units: tuple[str, ...]  # of each channel
+    array: str  # which array of a tick's payload has them, channels × samples
 
 
 @dataclass(frozen=True)
@@ -89,7 +114,8 @@ class Track:
     """One versioned challenge: its trials, its truth, how answers arrive, how they are scored, what ranks.
 
     Tables have one row per trial and a column `trial` (text). The first of `units` that a column is named after is
-    what intervals resample. The first metric ranks. A file track gives `answers` and `write`.
+    what intervals resample. The first metric ranks. A file track gives `answers` and `write`; a live one `stream`,
+    `hear` and `blank`, which says what columns an answer has.
     """
 
     id: str
@@ -100,6 +126,9 @@ class Track:
     metrics: tuple[Metric, ...]
     missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
     answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
+    stream: Callable[[Path], Sequence[Sitting]] | None = None  # what is sent live, in order
+    hear: Callable[[Any], Mapping[str, Any]] | None = None  # a live answer as columns; ValueError says what is wrong
+    signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
     content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
     write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
@@ -109,6 +138,7 @@ class Track:
     groups: tuple[str, ...] = ()  # columns that reports break down by, where the data has them
     chunk: int = 65_536  # rows that `score` gets at once
     error: str = "error"  # the score that says how bad one trial is (higher is worse)
+    charts: Callable[[pl.DataFrame], list[Block]] | None = None  # what a result's page shows of its scored rows
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
     film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
@@ -118,6 +148,7 @@ class Track:
     settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
     configure: Callable[[Any], Track] | None = None  # the same track under other settings
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
+    ties: tuple[str, ...] = ()  # metrics that part entrants who are equal in the first one, in order
 
     def __post_init__(self) -> None:
         if isinstance(self.units, str):  # one name is an easy slip, and would be taken for a tuple of letters
@@ -126,7 +157,8 @@ class Track:
     @property
     def arrives(self) -> list[str]:
         """How answers may arrive."""
-        return ["file"] if self.answers else []
+        ways = {"file": self.answers, "stream": self.stream}
+        return [name for name, given in ways.items() if given]
 
     @property
     def ranks(self) -> Metric:
@@ -171,13 +203,18 @@ class Result(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Solution:
-    """A reference program for a track: it learns from the training part and then answers some trials at a time."""
+    """A reference program for a track.
+
+    For files it learns from the training part and then answers some trials at a time (`fit`, `predict`, `parts_by`);
+    for streams it is a class (`plays`), which is run as a contestant's is.
+    """
 
     track: str
     name: str
     title: str
-    fit: Callable[[Path, Mapping[str, str]], Any]  # data and options in, a model out that can be sent to a process
-    predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame]  # data, some trials and the model in, answers out
-    parts_by: tuple[str, ...]  # trials that share these columns are answered together
+    fit: Callable[[Path, Mapping[str, str]], Any] | None = None  # data and options in, a picklable model out
+    predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame] | None = None  # data, some trials, the model → answers
+    parts_by: tuple[str, ...] = ()  # trials that share these columns are answered together
+    plays: str | None = None  # "module:Class" with get_data and algorithm
     options: Mapping[str, str] = field(default_factory=dict)  # name → default, set with --set
     weights: str | None = None  # the file in the package, where it learnt beforehand

@@ -35,6 +35,23 @@ def mean_of_shares(column: str, *shares: float) -> Reduce:
     return reduce
 
 
+def mean_of_means(column: str, *levels: str) -> Reduce:
+    """The mean over the first level of the means over the next, and so on down to the mean of a column's values.
+
+    A resample draws units, so all rows of one value of the first level must belong to the same unit.
+    """
+
+    def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
+        means = rows.select(*levels, pl.col(column).cast(pl.Float64).alias(" mean"))
+        means = means.with_columns(pl.Series(" unit", draws.unit_of))
+        for depth in range(len(levels), 0, -1):
+            inside = means.group_by(levels[:depth], maintain_order=True)
+            means = inside.agg(pl.col(" mean").mean(), pl.col(" unit").first())
+        return weighted_mean(means[" mean"].to_numpy(), means[" unit"].to_numpy(), draws.weights)
+
+    return reduce
+
+
 def mean_over(group: str, inner: Reduce) -> Reduce:
     """The mean, over the values of a column, of a number of the rows that have it."""
 

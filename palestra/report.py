@@ -90,15 +90,15 @@ def write_page(file: Path, title: str, lead: str, blocks: Sequence[Block], verdi
     write_bytes(file, html.encode("utf-8"))
 
 
-def write_result(track: Track, scored: Scored, data: Path, file: Path) -> None:
-    """The page of one result: numbers, figures, the worst trials, where it comes from."""
+def write_result(track: Track, scored: Scored, data: Path, file: Path, extra: Sequence[Block] = ()) -> None:
+    """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from."""
     result = scored.result
     estimate = result.metrics.get(track.ranks.name, Estimate(math.nan))
     headline = (metric_title(track.ranks), number(estimate.value, track.ranks.unit), _interval(estimate, track.ranks))
     verdict = Verdict(result.entrant, result.valid, result.invalid_because, headline)
     lead = f"{track.id} · {scored.rows.height:,} trials"
     blocks = [_summary(track, result), *_figures(track, scored), *_breakdowns(track, result),
-              *_galleries(track, scored.rows, data), _provenance(result)]  # fmt: skip
+              *_galleries(track, scored.rows, data), *extra, _provenance(result)]  # fmt: skip
     write_page(file, track.title, lead, blocks, verdict)
 
 
@@ -173,7 +173,9 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
     from palestra import figures
 
     rows, result = scored.rows, scored.result
-    if track.error in rows.columns and rows.height:
+    if track.charts and rows.height:
+        yield from track.charts(rows)
+    if track.error in rows.columns and _is_graded(rows[track.error]):
         axis = _error_name(track) + (" (°)" if _error_unit(track) else "")
         yield figures.cumulative({result.entrant: rows[track.error].to_numpy()}, axis)
         if track.direction and set(track.direction) <= set(rows.columns):
@@ -183,6 +185,11 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
     if result.by.get(result.unit) and track.ranks.name in result.metrics:
         overall = result.metrics[track.ranks.name].value
         yield figures.per_unit(result.by[result.unit], track.ranks, overall)
+
+
+def _is_graded(errors: pl.Series) -> bool:
+    """Whether errors differ by more than being there or not: a curve of right and wrong says nothing."""
+    return not errors.is_empty() and (errors.dtype.is_float() or bool((errors.cast(pl.Float64) > 1).any()))
 
 
 def _breakdowns(track: Track, result: Result) -> Iterator[Table]:

@@ -25,6 +25,7 @@ from palestra.metrics.resample import MIN_UNITS, draw_weights, interval
 from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
 
 RESAMPLES = 1000
+BESIDE = ("latency_s", "note")  # columns of live answers that are no answer
 Advance = Callable[[int], None]  # told how many rows were done, for progress bars
 
 
@@ -65,17 +66,23 @@ def load(track: Track, data: Path) -> Sheet:
 
 
 def score(
-    track: Track, sheet: Sheet, answers: pl.DataFrame, entrant: str, seed: int = 0, advance: Advance | None = None
+    track: Track,
+    sheet: Sheet,
+    answers: pl.DataFrame,
+    entrant: str,
+    seed: int = 0,
+    advance: Advance | None = None,
+    sandbox: str | None = None,
 ) -> Scored:
     """Score answers against the truth."""
     rows = score_trials(track, sheet, answers, advance)
-    provenance = _provenance(track, sheet.digest, digest(track, answers), seed)
+    provenance = _provenance(track, sheet.digest, digest(track, answers), seed, sandbox)
     return Scored(summarise(track, rows, entrant, provenance), rows)
 
 
 def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Advance | None = None) -> pl.DataFrame:
     """The scores of each trial, in the order of the truth. A trial without an answer keeps its row and is charged."""
-    columns = [name for name in answers.columns if name != "trial"]
+    columns = [name for name in answers.columns if name not in ("trial", *BESIDE)]
     truth = sheet.truth
     rows = _aligned(sheet, answers)
     unanswered = pl.all_horizontal(pl.col(name).is_null() for name in columns)
@@ -211,7 +218,7 @@ def _natural(value: Any) -> list[Any]:
     return [value is None, [(not part.isdecimal(), int(part) if part.isdecimal() else part) for part in parts if part]]
 
 
-def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:
+def _provenance(track: Track, data: str, answers: str, seed: int, sandbox: str | None) -> Provenance:
     return Provenance(
         palestra=version("palestra"),
         code=code_digest(track),
@@ -220,7 +227,7 @@ def _provenance(track: Track, data: str, answers: str, seed: int) -> Provenance:
         settings=msgspec.to_builtins(track.settings) if track.settings else {},
         seed=seed,
         resamples=RESAMPLES,
-        sandbox=None,
+        sandbox=sandbox,
         host=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )

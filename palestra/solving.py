@@ -19,8 +19,8 @@ from palestra.scoring import code_digest
 
 def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
     """Fit, predict and write a submission; answers for every trial."""
-    if track.write is None:
-        raise PalestraError(f"{track.id} takes no files, so there is no submission to write.")
+    if track.write is None or solution.predict is None:
+        raise PalestraError(f"{track.id} takes no files: `palestra play {track.id} {solution.name}` runs it live.")
     for name in changes:
         if name not in solution.options:
             raise UnknownName(f"option of {solution.name}", name, solution.options)
@@ -54,7 +54,7 @@ def _answers(
     todo = [(part, file) for part, file in zip(parts, files, strict=True) if not file.is_file()]
     if todo:
         with console.progress("learning", 1) as advance:
-            model = solution.fit(data, options)
+            model = solution.fit(data, options) if solution.fit else None
             advance(1)
         kept.mkdir(parents=True, exist_ok=True)
         work = partial(_predict, solution.predict, data, model)

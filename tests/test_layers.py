@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "tracks": {"formats", "metrics", "errors", "records", "reduce"},
     "makers": {"makers", "worlds", "formats", "errors", "records"},
     "solutions": {"solutions", "worlds", "formats", "errors", "records"},
-    "entrants": {"entrants", "formats", "errors", "records"},
+    "entrants": {"entrants", "formats", "errors", "records", "wire"},
     "contest": {"contest", "metrics", "errors", "records", "scoring"},
 }
 

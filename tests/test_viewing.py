@@ -20,5 +20,6 @@ def test_a_trial_and_a_sheet_are_drawn(track_id, tiny, tmp_path):
 def test_the_data_set_s_page_has_people_and_figures(track_id, tiny, tmp_path):
     draw(registry.track(track_id), "data", tiny(track_id), tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
-    for word in ("Female", "Glasses", "41+", "<svg"):
+    people = ("sub", "Batch") if track_id == "emotion-eeg-v1" else ("Female", "Glasses", "41+")
+    for word in (*people, "<svg"):
         assert word in page

@@ -10,7 +10,8 @@ Nothing here knows a model, a metric or a data format, and time comes from outsi
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -55,26 +56,42 @@ class Line(Protocol):
     def dead(self) -> str:
         """Why nothing will ever come again; empty while something may."""
 
+    def fileno(self) -> int:
+        """What to wait on for its replies; below 0 where there is nothing."""
+
 
 class Clock(Protocol):
     """Where time comes from."""
 
     def now(self) -> float: ...
 
+    def heard(self) -> float:
+        """The earliest time at which what can be taken now may have come: the host may have been busy since."""
+
     def wait(self, until: float, lines: Sequence[Line]) -> None:
         """Return at that time, or earlier if a line may have something to say."""
 
 
-Record = Callable[[Decision], None]
-Stray = Callable[[str, Reply], None]  # told of replies that answer nothing that is open: late, double, unknown
+class Log(Protocol):
+    """Where everything that happens is written down, as it happens. Times are since the start of the run."""
+
+    def sent(self, tick: Tick, at_s: float) -> None:
+        """A tick went out, first to the first line."""
+
+    def decided(self, decision: Decision) -> None:
+        """A decision was closed."""
+
+    def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
+        """A reply answers nothing that is open: it is late, double, or to something that was never asked."""
 
 
-def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, record: Record, stray: Stray) -> None:
-    """Send every tick to every line when it is due, and record each decision once, as it is closed."""
-    desks = [_Desk(line, record, stray) for line in lines]
+def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, log: Log) -> None:
+    """Send every tick to every line when it is due, and log each decision once, as it is closed."""
+    desks = [_Desk(line, log) for line in lines]
     start = clock.now()
     for tick in ticks:
         _serve(desks, clock, start, tick.due_s)
+        log.sent(tick, clock.now() - start)
         for desk in desks:
             desk.send(tick, clock.now() - start)
         if tick.trial is not None and tick.deadline_s is None:
@@ -87,15 +104,17 @@ def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, record: Reco
 
 def _serve(desks: Sequence["_Desk"], clock: Clock, start: float, until_s: float) -> None:
     """Take answers and close decisions until it is time for something else."""
+    lines = [desk.line for desk in desks]
     while True:
-        now_s = clock.now() - start
+        now_s, next_s = clock.now() - start, until_s
         for desk in desks:
-            desk.take(clock.now() - start)
-            desk.close(now_s)
+            desk.take(clock.heard() - start)
+            if desk.open:
+                desk.close(now_s)
+                next_s = min(next_s, desk.next_close_s)
         if now_s >= until_s or (until_s == math.inf and not any(desk.open for desk in desks)):
             return
-        next_s = min([until_s, *(desk.next_close_s for desk in desks)])
-        clock.wait(start + next_s, [desk.line for desk in desks])
+        clock.wait(start + next_s, lines)
 
 
 def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float:
@@ -104,7 +123,7 @@ def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float
     while any(desk.waits for desk in desks):
         clock.wait(math.inf, [desk.line for desk in desks])
         for desk in desks:
-            desk.take(clock.now() - start)
+            desk.take(clock.heard() - start)
     return clock.now() - before
 
 
@@ -113,8 +132,7 @@ class _Desk:
     """One entrant's open decisions."""
 
     line: Line
-    record: Record
-    stray: Stray
+    log: Log
     open: dict[str, tuple[Tick, float]] = field(default_factory=dict)  # trial → tick, when it was sent
     last_deadline_s: float = 0.0
 
@@ -126,19 +144,19 @@ class _Desk:
                 self.last_deadline_s = max(self.last_deadline_s, now_s + tick.deadline_s)
 
     def take(self, now_s: float) -> None:
-        """What came counts from now on; of what came too late, only that it came is told."""
+        """What came counts from when it may have come; of what came too late, only that it came is told."""
         for reply in self.line.replies():
             found = self.open.get(reply.trial)
             if found is None:
-                self.stray(self.line.name, reply)
+                self.log.strayed(self.line.name, reply, now_s)
                 continue
             tick, sent_s = self.open.pop(reply.trial)
             if tick.deadline_s is not None and now_s - sent_s > tick.deadline_s:
                 self._close(tick, sent_s, "late")
-                self.stray(self.line.name, reply)
+                self.log.strayed(self.line.name, reply, now_s)
             else:
                 answer = None if reply.note else reply.answer
-                self._record(tick, sent_s, now_s, answer, reply.note)
+                self._decide(tick, sent_s, max(now_s, sent_s), answer, reply.note)
 
     def close(self, now_s: float) -> None:
         """Close what is past its deadline, and everything of an entrant that is gone."""
@@ -149,11 +167,12 @@ class _Desk:
                 self._close(tick, sent_s, gone or "no answer in time")
 
     def _close(self, tick: Tick, sent_s: float, why: str) -> None:
-        self._record(tick, sent_s, None, None, why)
+        self._decide(tick, sent_s, None, None, why)
 
-    def _record(self, tick: Tick, sent_s: float, answered_s: float | None, answer: Any, note: str) -> None:
+    def _decide(self, tick: Tick, sent_s: float, answered_s: float | None, answer: Any, note: str) -> None:
         assert tick.trial is not None
-        self.record(Decision(self.line.name, tick.trial, tick.due_s, sent_s, answered_s, tick.deadline_s, answer, note))
+        name, trial = self.line.name, tick.trial
+        self.log.decided(Decision(name, trial, tick.due_s, sent_s, answered_s, tick.deadline_s, answer, note))
 
     @property
     def waits(self) -> bool:
@@ -167,6 +186,9 @@ class _Desk:
         return math.nextafter(min(ends), math.inf) if ends else math.inf
 
 
+LEAST_S = 1e-9
+
+
 class VirtualClock:
     """Time that passes only by being waited for: for tests, and for running faster than life."""
 
@@ -177,6 +199,8 @@ class VirtualClock:
     def now(self) -> float:
         return self._now
 
+    heard = now
+
     def plan(self, at: float) -> None:
         """Something will come at that time: whoever waits is woken for it."""
         heapq.heappush(self._planned, at)
@@ -186,39 +210,52 @@ class VirtualClock:
             heapq.heappop(self._planned)
         wake = min(until, self._planned[0] if self._planned else math.inf)
         if wake < math.inf:
-            self._now = max(self._now, wake)
+            # Always a little further: sums of times are rounded, and who waits for one may fall just short of it.
+            self._now = max(self._now + LEAST_S, wake)
+
+
+Asked = Callable[[Tick], tuple[list[Reply], list[float]]]
 
 
 class FastLine:
     """An entrant in virtual time: it takes one thing after another, and is charged the real time that each took.
 
-    `ask` gives it a tick and returns its reply, if any, with the seconds that passed meanwhile.
+    `ask` gives it a tick and returns its replies, if any, with the seconds that it took over each tick that it is done
+    with by now: one that asks nothing may be settled with a later one.
     """
 
-    def __init__(
-        self, name: str, ask: Callable[[Tick], tuple[Reply | None, float]], clock: VirtualClock, gone: Callable[[], str]
-    ) -> None:
+    def __init__(self, name: str, ask: Asked, clock: VirtualClock, gone: Callable[[], str]) -> None:
         self.name, self._ask, self._clock, self._gone = name, ask, clock, gone
-        self._free_at = 0.0  # when it will have done all that was posted so far
+        self._free_at = 0.0  # when it will have done all that is settled so far
+        self._unsettled: deque[float] = deque()  # when each of the others was posted
         self._coming: list[tuple[float, int, Reply]] = []
         self._count = 0
 
     def post(self, tick: Tick) -> None:
         if self._gone():
             return
-        reply, seconds = self._ask(tick)
-        self._free_at = max(self._free_at, self._clock.now()) + seconds
-        if reply is not None:
+        self._unsettled.append(self._clock.now())
+        replies, spent = self._ask(tick)
+        if tick.deadline_s is None and tick.trial and all(reply.trial != tick.trial for reply in replies):
+            replies = [*replies, Reply(tick.trial, None, "no answer")]  # everybody waits for it, and it is done
+        for seconds in spent:
+            self._free_at = max(self._free_at, self._unsettled.popleft()) + seconds
+        for reply in replies:
             self._count += 1
             heapq.heappush(self._coming, (self._free_at, self._count, reply))
             self._clock.plan(self._free_at)
 
-    def replies(self) -> Iterator[Reply]:
+    def replies(self) -> list[Reply]:
+        come = []
         while self._coming and self._coming[0][0] <= self._clock.now():
-            yield heapq.heappop(self._coming)[2]
+            come.append(heapq.heappop(self._coming)[2])
+        return come
 
     def dead(self) -> str:
         return "" if self._coming else self._gone()
+
+    def fileno(self) -> int:
+        return -1
 
 
 def spoiled(decisions: Iterable[Decision], most_late: float = 0.1, most_often: float = 0.01) -> str:

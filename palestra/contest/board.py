@@ -1,14 +1,15 @@
 """A board: who stands where, and who cannot be told apart."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, UnknownName
 from palestra.metrics.resample import MIN_UNITS, interval
-from palestra.records import Estimate, Track
+from palestra.records import Estimate, Metric, Track
 from palestra.scoring import RESAMPLES, Scored, draw
 
 
@@ -22,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
-    """Entrants in order of the track's first metric, in bands.
+    """Entrants in order of the track's first metric, in bands. Equal ones are parted by the metrics in `ties`, if any.
 
     A band is its first team and all who are not significantly worse than it: the 95 % interval of the difference,
     paired by drawing the same people for both, does not exclude zero.
@@ -33,7 +34,8 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
         if names.count(name) > 1:
             raise PalestraError(f"Two entries are called {name!r}. Tell them apart with --entrant when scoring.")
     sign = 1 if track.ranks.better == "lower" else -1
-    ordered = sorted(entries, key=lambda entry: sign * _value(track, entry))
+    standing = partial(_standing, _deciding(track))
+    ordered = sorted(entries, key=standing)
     draws = _resampled(track, ordered)
     places: list[Place] = []
     first = 0
@@ -41,15 +43,26 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
         worse = sign * (draws[i] - draws[first])
         if len(worse) and interval(worse)[0] > 0:
             first = i
-        tied = i > 0 and _value(track, entry) == _value(track, ordered[i - 1])
+        tied = i > 0 and standing(entry) == standing(ordered[i - 1])
         rank = places[-1].rank if tied else i + 1
         band = (places[-1].band or 0) + (first == i) if places else 1
         places.append(Place(rank, band if len(worse) else None, entry.result.entrant, entry.result.metrics))
     return places
 
 
-def _value(track: Track, entry: Scored) -> float:
-    return entry.result.metrics[track.ranks.name].value
+def _deciding(track: Track) -> list[Metric]:
+    """The metric that ranks, then those that break ties."""
+    known = {metric.name: metric for metric in track.metrics}
+    for name in track.ties:
+        if name not in known:
+            raise UnknownName(f"metric of {track.id}", name, known)
+    return [track.ranks, *(known[name] for name in track.ties)]
+
+
+def _standing(deciding: Sequence[Metric], entry: Scored) -> tuple[float, ...]:
+    """What puts an entry in its place: lower comes first."""
+    signs = {"lower": 1, "higher": -1}
+    return tuple(signs[metric.better] * entry.result.metrics[metric.name].value for metric in deciding)
 
 
 def _resampled(track: Track, entries: Sequence[Scored]) -> list[NDArray[np.float64]]:

@@ -85,6 +85,8 @@ def pack(header: Header, arrays: Arrays = ()) -> tuple[list[Part], int]:
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     """The array as it can be sent: contiguous, little-endian, of a dtype that frames have."""
+    if type(array) is np.ndarray and array.dtype.str in DTYPES and array.flags.c_contiguous and array.ndim <= 2:
+        return array  # as most are
     array = np.asarray(array)
     dtype = DTYPES.get(array.dtype.str) or DTYPES.get(array.dtype.newbyteorder("<").str)
     if dtype is None or array.ndim > MAX_DIMENSIONS:
@@ -164,9 +166,10 @@ class Receiver:
     the socket calls `receive` until it raises TimeoutError before polling again.
     """
 
-    def __init__(self, sock: socket.socket, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, sock: socket.socket, max_bytes: int = MAX_BYTES, spin_s: float = 0.0) -> None:
         self.sock = sock
         self.max_bytes = max_bytes
+        self._spin_s = spin_s  # for so long it looks again and again before it sleeps: to be woken takes longer
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
         self._ahead = memoryview(bytearray(READ_AHEAD_BYTES))
@@ -240,6 +243,15 @@ class Receiver:
         self._filled += ready
 
     def _read(self, into: memoryview, deadline: float | None) -> int:
+        if self._spin_s and (deadline is None or deadline > 0.0):
+            awake_until = time.monotonic() + self._spin_s
+            while time.monotonic() < awake_until:
+                try:
+                    return self.sock.recv_into(into, 0, READ_FLAGS) or self._closed()
+                except BlockingIOError:
+                    continue
+                except ConnectionError:
+                    self._closed()
         while True:
             left_s = 0.0 if deadline is None else deadline - time.monotonic()
             if left_s > 0:  # asked first: to try in vain costs more

@@ -1,30 +1,38 @@
 """Runs in the sandbox, beside the contestant's own class: takes packets from the socket, gives back what it says.
 
-The class is `MyAlgorithm` in `Algorithm/MyAlgorithm.py`: `get_data(packet)` takes the newest packet, `algorithm()` says
-what it is. It is made once and lives through the whole run. Whatever it raises or returns, the run goes on: what is no
-whole number is described in words, and never asked for its value, since an object may do anything when it is.
+The class is `MyAlgorithm` in `Algorithm/MyAlgorithm.py`. It is made once and lives through the whole run. Either it is
+given what comes: `get_data(packet)` takes the newest packet, `algorithm()` says what it is. Or it fetches what comes
+(pull.py): `set_task(task)`, then `run()`. Whatever it raises or returns, the run goes on: what is no number is
+described in words, and never asked for its value, since an object may do anything when it is.
 """
 
 import importlib
 import os
 import socket
 import sys
+import time
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palestra.entrants.frames import Frame, Header, Receiver, send
 from palestra.entrants.plan import SOCKET_FD
 
 MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
-METHODS = ("get_data", "algorithm")
-NUMBERS = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
+GIVEN, FETCHED = ("get_data", "algorithm"), ("set_task", "run")
+WHOLE = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
+BROKEN = frozenset({np.float16, np.float32, np.float64})
+MOST_NUMBERS = 64  # in one answer
 LONGEST_NOTE = 200
+SPIN_S = 0.0001  # to be woken takes longer than to look a little more
+QUICK_S = 0.001  # a packet that takes less is settled with the next one that does not
 
 
 def main() -> None:
-    """Make the contestant's object, then answer frame after frame until there are no more."""
+    """Make the contestant's object, then let it answer frame after frame until there are no more."""
     sock = socket.socket(fileno=int(os.environ.get("PALESTRA_FD", SOCKET_FD)))
     try:
         algorithm = make()
@@ -33,13 +41,19 @@ def main() -> None:
         send(sock, Header("refused", data={"note": words(error)}))
         return
     send(sock, Header("ready"))
-    receiver = Receiver(sock)
+    receiver = Receiver(sock, spin_s=SPIN_S)
+    if not _has(type(algorithm), GIVEN):
+        from palestra.entrants.pull import Task
+
+        algorithm.set_task(Task(sock, receiver))
+        algorithm.run()
+        return
     while True:
         try:
             frame = receiver.receive()
         except EOFError:
             return
-        send(sock, Header("done", frame.header.number, answer(algorithm, frame)))
+        answer(algorithm, frame, sock)
 
 
 def make() -> Any:
@@ -49,30 +63,71 @@ def make() -> Any:
     found = getattr(module, CLASS, None)
     if not isinstance(found, type):
         raise TypeError(f"{MODULE.replace('.', '/')}.py has no class {CLASS}; the class may not be renamed")
-    for name in METHODS:
-        if not callable(getattr(found, name, None)):
-            raise TypeError(f"{CLASS} has no method {name}; it may not be renamed")
+    if not _has(found, GIVEN) and not _has(found, FETCHED):
+        missing = [name for name in GIVEN if not _has(found, (name,))]
+        raise TypeError(f"{CLASS} has no method {' and no method '.join(missing)}; methods may not be renamed")
     return found()
 
 
-def answer(algorithm: Any, frame: Frame) -> dict[str, Any]:
-    """What the contestant's object says to a packet: an answer, or a note of why there is none, if it is asked."""
-    try:
-        algorithm.get_data(frame.arrays[0])
-        return told(algorithm.algorithm()) if frame.header.data.get("ask") else {}
-    except Exception as error:
-        traceback.print_exc()
-        return {"note": words(error)}
+def _has(kind: type, methods: tuple[str, ...]) -> bool:
+    return all(callable(getattr(kind, name, None)) for name in methods)
+
+
+def packets(frame: Frame) -> Iterator[tuple[int, dict[str, Any], list[NDArray[Any]]]]:
+    """The packets of a frame: number, what is told about it, arrays. Only the last may be asked about."""
+    arrays, each = iter(frame.arrays), frame.header.data["packets"]
+    for number, (count, about) in enumerate(each, start=frame.header.number - len(each) + 1):
+        yield number, about, [next(arrays) for _ in range(count)]
+
+
+def answer(algorithm: Any, frame: Frame, sock: socket.socket) -> None:
+    """Give the contestant's object what came, and say what it makes of the last packet, if that is asked.
+
+    That any other is done, is only told where it took long, so that its time is its own; else it goes with the next.
+    """
+    said: dict[str, Any] = {}
+    for number, _, arrays in packets(frame):
+        taken_at = time.monotonic()
+        asked = frame.header.data["ask"] and number == frame.header.number
+        try:
+            algorithm.get_data(*arrays)
+            said = told(algorithm.algorithm()) if asked else {}
+        except Exception as error:
+            traceback.print_exc()
+            said = {"note": words(error)}
+        if asked or time.monotonic() - taken_at > QUICK_S:
+            send(sock, Header("done", number, said))
 
 
 def told(value: Any) -> dict[str, Any]:
-    """A whole number as it is, anything else in words."""
+    """A number as it is, several as a list, anything else in words. Whether it is one that is wanted, others judge."""
+    kind = type(value)
+    if kind is np.ndarray and value.ndim == 1 and value.size <= MOST_NUMBERS and value.dtype.kind in "iuf":
+        return {"answer": [_number(item) for item in value]}
+    if kind in (list, tuple) and len(value) <= MOST_NUMBERS and all(_is_number(item) for item in value):
+        return {"answer": [_number(item) for item in value]}
+    if _is_number(value):
+        return {"answer": _number(value)}
+    return {"note": f"returned {_described(value)}, and not a number"}
+
+
+def _is_number(value: Any) -> bool:
     kind = type(value)
     if kind is int:
-        return {"answer": value} if -(1 << 63) <= value < 1 << 63 else {"note": "returned a number without end"}
-    if kind in NUMBERS:
-        return {"answer": int(value)}
-    return {"note": f"returned {kind.__name__[:40]}, and not a whole number"}
+        return bool(-(1 << 63) <= value < 1 << 63)
+    return kind is float or kind in WHOLE or kind in BROKEN
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if type(value) is int or type(value) in WHOLE else float(value)
+
+
+def _described(value: Any) -> str:
+    """What a value is, without asking it."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return f"an array of {value.dtype} with the shape {value.shape}"
+    return "a number without end" if kind is int else kind.__name__[:40]
 
 
 def words(error: BaseException) -> str:

@@ -13,6 +13,7 @@ RATE_HZ = 250
 CHANNELS = 32
 ROWS = CHANNELS + 1  # the last one holds the triggers
 FIXATION = 5 * RATE_HZ  # samples of a black screen before each video
+ANNOUNCED = RATE_HZ // 10  # samples from a video's number to its 240
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,13 @@ def to_batch_2(array: NDArray[Any], batch: int) -> NDArray[Any]:
     return array if batch == 2 else array[list(TO_BATCH_2[: array.shape[0]])]
 
 
+def from_batch_2(array: NDArray[Any], batch: int) -> NDArray[Any]:
+    """Rows in another batch's order, from batch 2's."""
+    if batch not in (1, 2) or array.shape[0] not in (CHANNELS, ROWS):
+        refuse("rows", f"{array.shape[0]} for batch {batch}", f"{CHANNELS} or {ROWS} for batch 1 or 2")
+    return array if batch == 2 else array[np.argsort(TO_BATCH_2[: array.shape[0]])]
+
+
 def unit_of(signal: NDArray[Any]) -> str:
     """µV or V: batches differ, and no EEG in microvolts has a mean absolute value below 1."""
     starts = np.linspace(0, max(signal.shape[1] - 50, 0), 40).astype(int)
@@ -155,7 +163,7 @@ class Video(NamedTuple):
     label: int
     start: int
     stop: int
-    announced: int  # where its number stands, 0.1 s before 240
+    announced: int  # where its number stands, ANNOUNCED before 240
 
 
 class Span(NamedTuple):

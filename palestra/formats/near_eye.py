@@ -11,19 +11,24 @@ truth/<person>/<group>.csv                 frame,x,y of every test frame
 """
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats.files import folder, folders_in
 from palestra.formats.lists import read_numbers
 from palestra.formats.people import read_people_file
 from palestra.formats.table import read_table, write_table
+from palestra.metrics.angles import angles_deg_columns
 
 KEY = ("person", "group", "frame")
 POINT = {"x": pl.Float64, "y": pl.Float64}
+EYES = ("left", "right")
 
 
 def read_plane_distance(data: Path) -> float:
@@ -96,6 +101,29 @@ def image_file(data: Path, part: str, key: Iterable[str], eye: str) -> Path:
     """Where the picture of one eye is."""
     person, group, frame = key
     return data / part / person / group / eye / f"{frame}.png"
+
+
+def with_error(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the angle between the answer (x, y) and the true point, seen from midway between the eyes."""
+    x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "plane_distance"))
+    error = angles_deg_columns(rows["x"].to_numpy(), rows["y"].to_numpy(), distance, x, y, distance)
+    return rows.with_columns(error_deg=error)
+
+
+def directions(x: str, y: str, distance: pl.Expr) -> dict[str, pl.Expr]:
+    """Where points lie as angles: to the right, and up."""
+    return {
+        "yaw_deg": pl.arctan2(pl.col(x), distance).degrees(),
+        "pitch_deg": pl.arctan2(pl.col(y), distance).degrees(),
+    }
+
+
+def picture(eyes: Iterable[Path], row: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """Both eyes, with the true point and the answer on a small plan of the display."""
+    from palestra.pictures import beside, plane, read_image
+
+    points = {"truth": (row["truth_x"], row["truth_y"]), "answer": (row["x"], row["y"])}
+    return beside(*map(read_image, eyes), plane(points, half_width=0.45 * row["plane_distance"]))
 
 
 def _groups(root: Path) -> Iterable[tuple[str, str, Path]]:

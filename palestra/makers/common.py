@@ -93,7 +93,7 @@ def split_total(parts: int, low: int, high: int, total: int, rng: np.random.Gene
     return [int(number) for number in numbers]
 
 
-def write_made(order: Order, track: str, folder: Path) -> None:
+def write_made(order: Order, track: str, folder: Path, hidden: str = "truth") -> None:
     """Say how the data set was made. With the truth: whoever knows the seed can make the truth again."""
     text = f'track = "{track}"\nsize = "{order.size}"\nseed = {order.seed}\n'
-    (folder / "truth" / "made.toml").write_text(text)
+    (folder / hidden / "made.toml").write_text(text)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats import near_eye
-from palestra.metrics.angles import angles_deg_columns
 from palestra.records import Metric, Order, Plan, Track
 from palestra.reduce import mean_of, mean_of_shares
 
@@ -52,20 +51,7 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
         pl.when(pl.col("person").is_in(known)).then(pl.lit("known")).otherwise(pl.lit("new")).alias("people"),
         *(name for name in ("sex", "glasses") if name in rows.columns),
         truth_x="x", truth_y="y", plane_distance=near_eye.read_plane_distance(data),
-    ).with_columns(**_direction())  # fmt: skip
-
-
-def score(rows: pl.DataFrame) -> pl.DataFrame:
-    x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "plane_distance"))
-    error = angles_deg_columns(rows["x"].to_numpy(), rows["y"].to_numpy(), distance, x, y, distance)
-    return rows.with_columns(error_deg=error)
-
-
-def _direction() -> dict[str, pl.Expr]:
-    return {
-        "yaw_deg": pl.arctan2("truth_x", "plane_distance").degrees(),
-        "pitch_deg": pl.arctan2("truth_y", "plane_distance").degrees(),
-    }
+    ).with_columns(**near_eye.directions("truth_x", "truth_y", pl.col("plane_distance")))  # fmt: skip
 
 
 def blank(trials: pl.DataFrame) -> pl.DataFrame:
@@ -74,13 +60,8 @@ def blank(trials: pl.DataFrame) -> pl.DataFrame:
 
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Both eyes, with the true point and the answer on a small plan of the display."""
-    from palestra.pictures import beside, plane, read_image
-
     key = str(row["trial"]).split("/")
-    eyes = [read_image(near_eye.image_file(data, "test", key, eye)) for eye in ("left", "right")]
-    points = {"truth": (row["truth_x"], row["truth_y"]), "answer": (row["x"], row["y"])}
-    return beside(*eyes, plane(points, half_width=0.45 * row["plane_distance"]))
+    return near_eye.picture((near_eye.image_file(data, "test", key, eye) for eye in near_eye.EYES), row)
 
 
 def make(order: Order) -> Plan:
@@ -93,14 +74,8 @@ def describe(data: Path) -> "list[Block]":
     from palestra.figures import gaze_distribution, people_table
 
     points = {part: near_eye.read_points(data, part) for part in ("train", "calibration")}
-    distance = near_eye.read_plane_distance(data)
-    angles = {
-        part: table.select(
-            yaw_deg=pl.arctan2(pl.col("x"), pl.lit(distance)).degrees(),
-            pitch_deg=pl.arctan2(pl.col("y"), pl.lit(distance)).degrees(),
-        )
-        for part, table in points.items()
-    }
+    distance = pl.lit(near_eye.read_plane_distance(data))
+    angles = {part: table.select(**near_eye.directions("x", "y", distance)) for part, table in points.items()}
     frames = near_eye.read_frames(data)
     train = points["train"]
     splits = {"train": train["person"].unique(), "test": frames["person"].unique()}
@@ -118,7 +93,7 @@ def track(settings: Settings) -> Track:
         title="Near-eye gaze with calibration",
         trials=trials,
         truth=lambda data: truth(data, settings),
-        score=score,
+        score=near_eye.with_error,
         metrics=(
             Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
             Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),

@@ -33,6 +33,26 @@ class Scripted:
         return self.why
 
 
+    def fileno(self):
+        return -1
+
+
+class Log:
+    """What happened, in lists."""
+
+    def __init__(self):
+        self.ticks, self.decisions, self.strays = [], [], []
+
+    def sent(self, tick, at_s):
+        self.ticks.append((tick, at_s))
+
+    def decided(self, decision):
+        self.decisions.append(decision)
+
+    def strayed(self, entrant, reply, at_s):
+        self.strays.append((entrant, reply.trial))
+
+
 def after(seconds, answer="yes"):
     return lambda tick: [(seconds, answer)] if tick.trial else []
 
@@ -44,9 +64,9 @@ def ticks(count, every_s=1.0, deadline_s=0.5):
 def play(stream, *scripts, clock=None):
     clock = clock or VirtualClock()
     lines = [Scripted(f"e{i}", clock, script) for i, script in enumerate(scripts)]
-    decisions, strays = [], []
-    run(stream, lines, clock, decisions.append, lambda name, reply: strays.append((name, reply.trial)))
-    return decisions, strays, lines
+    log = Log()
+    run(stream, lines, clock, log)
+    return log.decisions, log.strays, lines
 
 
 def test_latency_counts_from_the_due_time():
@@ -141,7 +161,7 @@ def test_one_that_stalls_touches_no_other_of_fifteen():
 
 def test_an_entrant_that_dies_loses_what_is_open_and_the_others_go_on():
     clock = VirtualClock()
-    decisions, lines = [], [Scripted("dying", clock, lambda tick: []), Scripted("living", clock, after(0.1))]
+    log, lines = Log(), [Scripted("dying", clock, lambda tick: []), Scripted("living", clock, after(0.1))]
 
     def stream():
         for tick in ticks(3):
@@ -149,7 +169,8 @@ def test_an_entrant_that_dies_loses_what_is_open_and_the_others_go_on():
                 lines[0].why = "it crashed"
             yield tick
 
-    run(stream(), lines, clock, decisions.append, lambda name, reply: None)
+    run(stream(), lines, clock, log)
+    decisions = log.decisions
     assert [d.note for d in decisions if d.entrant == "dying"][1:] == ["it crashed", "it crashed"]
     assert [d.answer for d in decisions if d.entrant == "living"] == ["yes"] * 3
 
@@ -166,9 +187,9 @@ def test_without_a_deadline_a_dead_entrant_is_not_waited_for():
     clock = VirtualClock()
     dead = Scripted("dead", clock, lambda tick: [])
     dead.why = "it never started"
-    decisions = []
-    run(ticks(2, deadline_s=None), [dead], clock, decisions.append, lambda name, reply: None)
-    assert [d.note for d in decisions] == ["it never started"] * 2
+    log = Log()
+    run(ticks(2, deadline_s=None), [dead], clock, log)
+    assert [d.note for d in log.decisions] == ["it never started"] * 2
 
 
 def test_ticks_that_ask_nothing_are_only_sent():
@@ -181,14 +202,14 @@ def test_ticks_that_ask_nothing_are_only_sent():
 def fast(stream, seconds):
     """A run in virtual time of an entrant that needs so long for each tick."""
     clock = VirtualClock()
-    decisions = []
+    log = Log()
 
     def ask(tick):
-        return (Reply(tick.trial, tick.payload) if tick.trial else None), seconds(tick)
+        return ([Reply(tick.trial, tick.payload)] if tick.trial else []), [seconds(tick)]
 
     line = FastLine("fast", ask, clock, lambda: "")
-    run(stream, [line], clock, decisions.append, lambda name, reply: None)
-    return decisions, clock
+    run(stream, [line], clock, log)
+    return log.decisions, clock
 
 
 def test_in_virtual_time_the_entrant_is_charged_its_real_time():
@@ -202,6 +223,23 @@ def test_in_virtual_time_packets_queue_for_a_slow_entrant():
     # 0.25 s for each packet of 0.2 s: it falls behind by 0.05 s a packet until it misses its deadline.
     decisions, _ = fast(stream, lambda tick: 0.25)
     assert [d.latency_s if d.latency_s is None else round(d.latency_s, 3) for d in decisions] == [0.45, None, None]
+
+
+def test_in_virtual_time_packets_that_are_settled_together_count_from_when_each_came():
+    stream = [Tick(i * 0.2, i, f"t{i}" if i % 5 == 4 else None, 0.5) for i in range(15)]
+    clock, log, ahead = VirtualClock(), Log(), []
+
+    def ask(tick):
+        ahead.append(0.15)
+        if tick.trial is None:
+            return [], []
+        spent = ahead[:]
+        ahead.clear()
+        return [Reply(tick.trial, 1)], spent
+
+    run(stream, [FastLine("fast", ask, clock, lambda: "")], clock, log)
+    # It is done with each packet before the next one comes, so that only the last one's time is felt.
+    assert [d.latency_s for d in log.decisions] == [pytest.approx(0.15)] * 3
 
 
 def test_in_virtual_time_one_slow_packet_is_made_up_for():
@@ -224,7 +262,7 @@ def test_every_decision_is_recorded_exactly_once_whatever_comes(script, deadline
         if decision.answered_s is None:
             assert not in_time or min(in_time) > deadline_s - 1e-9
         else:
-            assert decision.latency_s == pytest.approx(min(after_s for after_s, _ in own))
+            assert decision.latency_s == pytest.approx(min(after_s for after_s, _ in own), abs=1e-8)
 
 
 def decision(late_s, deadline_s=0.5):
@@ -240,3 +278,12 @@ def test_a_host_that_is_late_too_often_spoils_the_run_with_a_reason():
     assert spoiled([decision(9.0, None)] * 10) == ""
     assert spoiled([]) == ""
     assert not math.isnan(decision(0.1).latency_s)
+
+
+@given(st.lists(st.floats(0.001, 1e4), min_size=1, max_size=5), st.floats(0.01, 2), st.floats(0, 3))
+def test_sittings_one_after_the_other_come_to_their_end_whatever_is_rounded(lengths_s, deadline_s, after_s):
+    clock, log = VirtualClock(), Log()
+    line = Scripted("e", clock, after(after_s))
+    for number, seconds in enumerate(lengths_s):
+        run([Tick(seconds * i / 3, i, f"{number}/{i}", deadline_s) for i in range(4)], [line], clock, log)
+    assert len(log.decisions) == 4 * len(lengths_s)

@@ -1,10 +1,14 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
 from palestra import scoring
 from palestra.contest.board import board
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Metric
+from palestra.reduce import mean_of
 from tests.test_scoring import track_of
 
 
@@ -18,7 +22,7 @@ def arena(tmp_path):
     truth = pl.DataFrame({"trial": names, "truth_number": np.zeros(people * each)})
     track = track_of(trials, truth)
 
-    def enter(name, errors, seed=0):
+    def enter(name, errors, seed=0, track=track):
         answers = pl.DataFrame({"trial": names, "number": np.asarray(errors, float)[units]})
         return scoring.score(track, scoring.load(track, tmp_path), answers, name, seed)
 
@@ -54,6 +58,48 @@ def test_equal_scores_share_a_rank_and_the_next_is_skipped(arena):
     places = board(track, [enter("a", np.ones(12)), enter("b", np.ones(12)), enter("c", np.full(12, 2.0))])
     assert [place.rank for place in places] == [1, 1, 3]
     assert [place.band for place in places] == [1, 1, 2]
+
+
+def with_ties(track, *ties):
+    """The track with two more metrics, the second of which is better when it is higher."""
+    metrics = (
+        Metric("mean_error", "", "lower", mean_of("error")),
+        Metric("worst", "", "lower", lambda rows, draws: np.array([rows["error"].max()])),
+        Metric("best", "", "higher", lambda rows, draws: np.array([rows["error"].min()])),
+    )
+    return dataclasses.replace(track, metrics=metrics, ties=ties)
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ((), [("a", 1), ("b", 1), ("c", 1), ("d", 4)]),
+        (("worst",), [("a", 1), ("b", 2), ("c", 2), ("d", 4)]),
+        (("worst", "best"), [("a", 1), ("c", 2), ("b", 3), ("d", 4)]),
+    ],
+)
+def test_equal_scores_are_parted_by_the_metrics_that_the_track_names(arena, ties, expected):
+    track, enter = arena
+    errors = {
+        "d": np.full(12, 3.0), "a": np.full(12, 2.0),
+        "b": np.array([1.0, 3.0] * 6), "c": np.array([3.0, 1.5, 1.5] * 4),
+    }  # fmt: skip
+    parted = with_ties(track, *ties)
+    entries = [enter(name, numbers, track=parted) for name, numbers in errors.items()]
+    assert [(place.entrant, place.rank) for place in board(parted, entries)] == expected
+
+
+def test_a_tie_is_never_broken_against_the_first_metric(arena):
+    track, enter = arena
+    parted = with_ties(track, "worst")
+    entries = [enter("second", np.full(12, 1.6), track=parted), enter("first", np.array([0.0, 3.0] * 6), track=parted)]
+    assert [(place.entrant, place.rank) for place in board(parted, entries)] == [("first", 1), ("second", 2)]
+
+
+def test_a_tie_break_that_is_no_metric_gets_a_hint(arena):
+    track, enter = arena
+    with pytest.raises(UnknownName, match="Did you mean 'worst'"):
+        board(with_ties(track, "wurst"), [enter("a", np.ones(12))])
 
 
 def test_too_few_people_give_ranks_and_no_bands(tmp_path):

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from palestra.collect.stream import FastLine, VirtualClock, run
+from palestra.entrants import program as programs
 from palestra.entrants import sandbox
+from palestra.entrants.bundle import Bundle
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError
 from palestra.records import Tick
@@ -33,7 +35,7 @@ def program(backend, tmp_path):
         folder.mkdir(parents=True)
         text = f"import numpy as np\nclass {name}:\n" + textwrap.indent(textwrap.dedent(body), "    ")
         (folder / "MyAlgorithm.py").write_text(text)
-        started.append(Program("team", folder.parent, backend, QUICK))
+        started.append(Program("team", Bundle(folder.parent, None, ""), backend, QUICK))
         if ready:
             started[-1].require_ready()
         return started[-1]
@@ -55,8 +57,13 @@ def algorithm(self):
 """
 
 
+def tick(trial="t", **about):
+    return Tick(0.0, {"packet": PACKET}, trial, about=about)
+
+
 def ask(program, trial="t", within_s=20.0):
-    return program.ask(Tick(0.0, PACKET, trial), within_s)[0]
+    replies, _ = program.ask(tick(trial), within_s)
+    return replies[0] if replies else None
 
 
 def test_one_object_takes_every_packet_and_is_asked_when_it_should_be(program):
@@ -72,18 +79,24 @@ def test_one_object_takes_every_packet_and_is_asked_when_it_should_be(program):
         ("np.int64(3)", 3, ""),
         ("np.uint8(8)", 8, ""),
         ("True", None, "bool"),
-        ("3.0", None, "float"),
+        ("3.0", 3.0, ""),
+        ("[1, 2.5]", [1, 2.5], ""),
+        ("(np.float32(0.5), np.int16(2))", [0.5, 2], ""),
+        ("[1, [2]]", None, "list"),
+        ("[True]", None, "list"),
+        ("[0.0] * 65", None, "list"),
         ("None", None, "NoneType"),
         ("'3'", None, "str"),
-        ("np.array([3])", None, "ndarray"),
-        ("np.float64('nan')", None, "float64"),
+        ("np.array([3, 4])", [3, 4], ""),
+        ("np.array([[3]])", None, "shape (1, 1)"),
+        ("np.array(['3'])", None, "array of <U1"),
         ("10**40", None, "without end"),
         ("type('Evil', (), {'__index__': lambda self: 1 / 0, '__int__': lambda self: 1 / 0})()", None, "Evil"),
         ("type('Sly', (int,), {'__int__': lambda self: 1 / 0})(3)", None, "Sly"),
         ("1 / 0", None, "ZeroDivisionError"),
     ],
 )
-def test_what_is_no_whole_number_is_told_in_words_and_the_run_goes_on(program, value, answer, note):
+def test_what_is_no_number_is_told_in_words_and_the_run_goes_on(program, value, answer, note):
     body = f"def get_data(self, packet): pass\ndef algorithm(self): return {value}\n"
     one = program(body)
     for _ in range(2):
@@ -127,8 +140,32 @@ def test_a_program_that_dies_or_hangs_is_ended_with_its_reason(program, deed, wh
     import re
 
     one = program(f"def get_data(self, packet): pass\ndef algorithm(self):\n    {deed}\n    return 1\n")
-    assert ask(one, within_s=5.0 if "sleep" not in deed else 0.3) is None
-    assert re.search(why, one.dead()), one.dead()
+    for _ in range(2):
+        reply = ask(one, within_s=20.0 if "sleep" not in deed else 0.3)
+        assert reply.answer is None and re.search(why, reply.note), reply.note
+    assert len(one.deaths) == 2 and one.dead() == "", "it is started again each time"
+
+
+def test_a_program_that_dies_too_often_stays_dead(program, monkeypatch):
+    monkeypatch.setattr(programs, "STARTS", 2)
+    one = program("def get_data(self, packet): raise SystemExit(7)\ndef algorithm(self): return 1\n")
+    assert "exit code 7" in ask(one).note
+    assert "exit code 7" in ask(one).note
+    assert "it was started 2 times" in one.dead() and "it was started 2 times" in ask(one).note
+    assert len(one.deaths) == 2
+
+
+def test_what_it_printed_before_it_died_is_kept(program):
+    one = program(
+        """
+        def get_data(self, packet): print("last words")
+        def algorithm(self): raise SystemExit
+        """
+    )
+    ask(one)
+    assert "last words" in one.output
+    one.close()
+    assert "last words" in one.output
 
 
 def test_files_of_the_bundle_are_opened_by_relative_names(program, tmp_path):
@@ -147,15 +184,108 @@ def test_what_it_prints_is_for_the_organiser(program):
     one = program("def get_data(self, packet): print('hello from inside', flush=True)\ndef algorithm(self): return 1\n")
     ask(one)
     one.close()
-    assert one.dead() == ""
+    assert "hello from inside" in one.output
+
+
+class Decided:
+    """Keeps the decisions of a run."""
+
+    def __init__(self):
+        self.decisions = []
+        self.decided = self.decisions.append
+
+    def sent(self, tick, at_s): ...
+
+    def strayed(self, entrant, reply, at_s): ...
+
+
+def played(program, stream):
+    """The decisions of a run in virtual time."""
+    clock, log = VirtualClock(), Decided()
+    run(stream, [FastLine("team", lambda one: program.ask(one, 20.0), clock, program.dead)], clock, log)
+    return log.decisions
+
+
+def packets(count):
+    return [
+        Tick(
+            i * 0.2, {"packet": PACKET}, f"t{i}" if i % 5 == 4 else None, 5.0, {"start": 50 * i, "last": i == count - 1}
+        )
+        for i in range(count)
+    ]
 
 
 def test_a_whole_run_in_virtual_time(program):
-    one = program(GOOD)
-    clock = VirtualClock()
-    decisions = []
-    stream = [Tick(i * 0.2, PACKET, f"t{i}" if i % 5 == 4 else None, 0.5) for i in range(50)]
-    line = FastLine("team", lambda tick: one.ask(tick, 20.0), clock, one.dead)
-    run(stream, [line], clock, decisions.append, lambda name, reply: None)
+    decisions = played(program(GOOD), packets(50))
     assert [decision.answer for decision in decisions] == [5 * (i + 1) for i in range(10)]
-    assert all(0 < decision.latency_s < 0.5 for decision in decisions)
+    assert all(0 < decision.latency_s < 5 for decision in decisions)
+
+
+PULLS = """
+def set_task(self, task):
+    self.task = task
+def run(self):
+    class Report: pass
+    while True:
+        packet = self.task.get_data()
+        report = Report()
+        report.result = packet.start_pos // 50
+        self.task.report(report)
+        if packet.finish_flag:
+            return
+"""
+
+
+def test_a_program_of_the_pull_contract_runs_unchanged(program):
+    decisions = played(program(PULLS), packets(20))
+    assert [decision.answer for decision in decisions] == [4, 9, 14, 19]
+
+
+def test_a_program_that_pulls_on_before_it_reports_still_answers(program):
+    late = PULLS.replace("self.task.report(report)", "(packet.start_pos // 50) % 5 == 1 and self.task.report(report)")
+    decisions = played(program(late), packets(20))
+    assert [decision.answer for decision in decisions] == [6, 11, 16, None]
+
+
+def test_a_program_whose_run_ends_early_is_started_again(program):
+    decisions = played(program(PULLS.replace("if packet.finish_flag:", "if packet.start_pos == 450:")), packets(20))
+    answers = [decision.answer for decision in decisions]
+    assert answers[:2] == [4, 9] and answers[3] == 19, "what was under way when it ended is lost"
+
+
+def test_a_program_may_take_several_arrays(program):
+    one = program(
+        "def get_data(self, left, right): self.sum = int(left.sum() + right.sum())\n"
+        "def algorithm(self): return [self.sum, 0.5]\n"
+    )
+    eye = np.ones((4, 5), np.uint8)
+    replies, _ = one.ask(Tick(0.0, {"left": eye, "right": 2 * eye}, "t"), 20.0)
+    assert replies[0].answer == [60, 0.5]
+
+
+def test_without_a_deadline_an_answer_is_waited_for_only_so_long(program):
+    one = program("def get_data(self, packet): pass\ndef algorithm(self):\n    while True: pass\n")
+    one._patience_s = 0.2
+    one.post(tick())
+    replies = []
+    while not replies:
+        replies = list(one.replies())
+    assert "longer than 0.2 s over one answer" in replies[0].note
+
+
+def test_a_program_that_takes_nothing_does_not_fill_the_memory(program, monkeypatch):
+    monkeypatch.setattr(programs, "QUEUE_BYTES", 1 << 20)
+    one = program("def get_data(self, packet):\n    while True: pass\ndef algorithm(self): return 1\n")
+    while not one.deaths:
+        one.post(tick(None))
+    assert "that it does not take" in one.deaths[0]
+
+
+def test_pictures_that_no_socket_takes_at_once_arrive_whole(program):
+    one = program(
+        "def get_data(self, left, right): self.sum = int(left.sum() + right.sum())\n"
+        "def algorithm(self): return self.sum\n"
+    )
+    eye = np.ones((2000, 2000), np.uint8)
+    replies, _ = one.ask(Tick(0.0, {"left": eye, "right": eye}, "t"), 20.0)
+    assert replies[0].answer == 2 * eye.size

@@ -300,6 +300,18 @@ def test_the_order_of_rows_agrees_with_the_channel_names() -> None:
     says(refusal(material.to_batch_2, array[:30], 1), "rows", "30", "32 or 33")
 
 
+@pytest.mark.parametrize("rows", [32, 33])
+def test_rows_in_another_batch_s_order_come_back_as_they_were(rows: int) -> None:
+    array = np.arange(rows)[:, None] * np.ones(4)
+    older = material.from_batch_2(array, 1)
+    names = [material.NEWER_NAMES.get(name, name) for name in material.BATCH_1]
+    assert [material.BATCH_2[int(row)] for row in older[:32, 0]] == names
+    assert (material.to_batch_2(older, 1) == array).all()
+    assert (material.from_batch_2(array, 2) == array).all()
+    says(refusal(material.from_batch_2, array[:30], 1), "rows", "30", "32 or 33")
+    says(refusal(material.from_batch_2, array, 3), "rows", "batch 3", "batch 1 or 2")
+
+
 @pytest.mark.parametrize(
     ("name", "batch", "number"),
     [("1", 1, 1), ("sub054", 1, 54), ("55", 2, 55), ("P80", 2, 80), ("99", 2, 99), ("anna", 2, None)],

@@ -14,6 +14,7 @@ from palestra.makers import common
 from palestra.makers import near_eye as near_eye_maker
 from palestra.makers import openeds_gaze as gaze_maker
 from palestra.makers import openeds_segmentation as segmentation_maker
+from palestra.packing import shown
 from palestra.records import Order
 from palestra.worlds.gaze import to_angles
 
@@ -40,7 +41,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(track_id, ti
     again = tree(make(track_id, Order(), tmp_path / "again"))
     assert again == tree(tiny(track_id))
     other = tree(make(track_id, Order(seed=1, without=("images",)), tmp_path / "other"))
-    labels = [name for name in other if name in again and name.startswith("truth/") and name.count("/") == 2]
+    hidden = registry.track(track_id).hidden
+    labels = [name for name in other if name in again and name.startswith(hidden) and name.endswith((".csv", ".pkl"))]
     assert labels
     assert all(other[name] != again[name] for name in labels)
 
@@ -72,7 +74,7 @@ def test_a_stop_while_the_last_tables_are_written_loses_nothing(stop_at, tmp_pat
 
 
 def test_pictures_are_grey_640_by_400(tiny):
-    for track_id in registry.tracks():
+    for track_id in set(registry.tracks()) - {"emotion-eeg-v1"}:
         file = next(tiny(track_id).rglob("*.png"))
         image = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
         assert (image.shape, image.dtype) == ((400, 640), np.uint8)
@@ -200,7 +202,8 @@ def test_numbers_between_bounds_add_up(seed):
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
 def test_what_contestants_get_does_not_tell_the_seed(track_id, tiny):
     """Whoever knows the seed can make the truth again."""
-    data = tiny(track_id)
-    told = [file for file in data.rglob("*") if file.is_file() and file.suffix in (".toml", ".txt", ".csv", ".json")]
-    assert any("seed" in file.read_text() for file in told if "truth" in file.parts)
-    assert not any("seed" in file.read_text() for file in told if "truth" not in file.relative_to(data).parts)
+    data, track = tiny(track_id), registry.track(track_id)
+    told = [file for file in data.rglob("*") if file.suffix in (".toml", ".txt", ".csv", ".json")]
+    given = {file for file in told if file in shown(track, data)}
+    assert any("seed" in file.read_text() for file in told if file not in given)
+    assert not any("seed" in file.read_text() for file in given)

@@ -12,7 +12,7 @@ from palestra.solutions.near_eye_gaze_pupil import corrected
 from palestra.solutions.pupil import find_pupil, read_grey
 from palestra.solutions.regression import fit_ridge
 
-ALL = [(solution.track, solution.name) for solution in registry.solutions()]
+ALL = [(solution.track, solution.name) for solution in registry.solutions() if solution.predict]
 
 
 def value(track, data, answers):
@@ -28,6 +28,25 @@ def test_a_solution_answers_every_trial_and_beats_the_template(track_id, name, t
     found, blank = (value(track, data, answers) for answers in (collect(track, out, trials), track.blank(trials)))
     assert found < blank if track.ranks.better == "lower" else found > blank
     assert [path.name for path in tmp_path.iterdir()] == [out.name], "no parts are left behind"
+
+
+LIVE = [(solution.track, solution.name) for solution in registry.solutions() if solution.plays]
+
+
+@pytest.mark.parametrize(("track_id", "name"), LIVE)
+def test_a_live_solution_answers_every_trial(track_id, name, tiny, cli, tmp_path):
+    words = ["--set", "rule=preliminary"] if track_id == "emotion-eeg-v1" else ["--set", "deadline_s=600"]
+    ran = cli(
+        "play", track_id, name, "--data", tiny(track_id), "--pace", "fast", "--run", tmp_path / "run", "--json", *words
+    )
+    assert ran.code == 0 and ran.json["valid"], ran.err
+    metrics = {key: found["value"] for key, found in ran.json["metrics"].items()}
+    assert metrics.get("missed", metrics.get("misses")) == 0
+
+
+def test_a_live_solution_writes_no_file(cli, tmp_path):
+    ran = cli("solve", "emotion-eeg-v1", "entropy", "--out", tmp_path / "a.csv")
+    assert ran.code == 1 and "palestra play emotion-eeg-v1 entropy" in ran.err
 
 
 @pytest.mark.parametrize("name", ["hold-last", "linear"])

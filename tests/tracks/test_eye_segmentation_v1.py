@@ -98,10 +98,10 @@ def test_a_missing_mask_finds_nothing(data, masks):
 def test_a_class_that_the_truth_lacks_does_not_count(data, masks):
     rows = scoring.score(TRACK, scoring.load(TRACK, data), submitted(masks), "me").rows
     none = rows.with_columns(both_pupil=0, true_pupil=0, found_pupil=0)
-    result = scoring.summarise(TRACK, none, "me", scoring._provenance(TRACK, "", "", 0))
+    result = scoring.summarise(TRACK, none, "me", scoring._provenance(TRACK, "", "", 0, None))
     assert result.metrics["miou"].value == 1.0
     invented = rows.with_columns(both_pupil=0, true_pupil=0)
-    result = scoring.summarise(TRACK, invented, "me", scoring._provenance(TRACK, "", "", 0))
+    result = scoring.summarise(TRACK, invented, "me", scoring._provenance(TRACK, "", "", 0, None))
     assert result.metrics["miou"].value == 1.0
     assert result.metrics["iou_pupil"].value == 0.0
 

@@ -1,0 +1,131 @@
+"""Entrants by name: a reference solution, a bundle, or a program on another machine. Each is opened as a line."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from palestra.entrants import bundle, sandbox
+from palestra.entrants.bundle import Bundle
+from palestra.entrants.dialled import Dialled
+from palestra.entrants.listening import Listening, TeamLine
+from palestra.entrants.lsl import LslLine
+from palestra.entrants.program import Program
+from palestra.entrants.sandbox import Backend, Limits
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Reply, Signal, Solution, Tick
+
+SOCKETS = ("ws://", "wss://")
+Ask = Callable[[Tick, float], tuple[list[Reply], list[float]]]
+
+
+Spoken = Program | Dialled | TeamLine | LslLine
+
+
+@dataclass(frozen=True)
+class Called:
+    """An entrant as it was named on the command line: NAME=WHAT, or WHAT alone."""
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What programs get."""
+
+    limits: Limits
+    patience_s: float | None  # for one answer, where the rules have no deadline
+    trusted: bool = False  # whether limits alone are enough
+
+
+def called(words: list[str]) -> list[Called]:
+    """Names for all entrants, each its own."""
+    found: list[Called] = []
+    for word in words:
+        name, equals, what = word.partition("=")
+        if not equals or not name or "/" in name:
+            name, what = _name_of(word), word
+        taken = {one.name for one in found}
+        number = 2
+        chosen = name
+        while chosen in taken:
+            chosen, number = f"{name}-{number}", number + 1
+        found.append(Called(chosen, what))
+    return found
+
+
+def _name_of(word: str) -> str:
+    if word.startswith(SOCKETS):
+        return word.partition("://")[2]
+    return Path(word).name.removesuffix(".gz").removesuffix(".tar").removesuffix(".zip") or word
+
+
+@dataclass
+class Entry:
+    """One who takes part in a run."""
+
+    name: str
+    what: str  # the digest of its bundle, or how it is reached
+    sandbox: str | None
+    line: Spoken
+    ask: Ask | None = None  # for virtual time, where it can be had
+
+    @property
+    def deaths(self) -> list[str]:
+        """Why its program, or the connection to it, ended; each time."""
+        return [] if isinstance(self.line, LslLine) else list(self.line.deaths)
+
+    @property
+    def output(self) -> str:
+        """What it printed."""
+        return self.line.output if isinstance(self.line, Program | Dialled) else ""
+
+
+def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack: ExitStack) -> Entry:
+    """Start a program, or dial one. The stack ends it."""
+    if one.what.startswith(SOCKETS):
+        return _dial(one, terms, stack)
+    backend = sandbox.choose(terms.trusted)
+    found = solutions.get(one.what)
+    if found and found.plays:
+        return start(one.name, stack.enter_context(bundle.written(found.plays)), backend, terms, stack)
+    path = Path(one.what)
+    if not path.exists():
+        known = [name for name, solution in solutions.items() if solution.plays]
+        raise UnknownName("entrant (a solution, a bundle's folder, .zip or .tar.gz, or ws://…)", one.what, known)
+    return start(one.name, stack.enter_context(bundle.unpacked(path, backend)), backend, terms, stack)
+
+
+def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: ExitStack) -> Entry:
+    """Start a bundle's program."""
+    program = Program(name, bundle, backend, terms.limits, terms.patience_s)
+    stack.callback(program.close)
+    return Entry(name, bundle.digest, str(backend), program, program.ask)
+
+
+def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
+    line = Dialled(one.name, one.what, terms.patience_s)
+    stack.callback(line.close)
+    return Entry(one.name, one.what, None, line, line.ask)
+
+
+def listen(address: str, teams: Sequence[str], track: str, terms: Terms, stack: ExitStack) -> list[Entry]:
+    """A line for each team, which is to dial in; they are told by the token that its line has."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise PalestraError(f"--listen {address}: found no host and port, expected HOST:PORT as 127.0.0.1:8765.")
+    listening = Listening(host.strip("[]"), int(port), track)
+    stack.callback(listening.close)
+    lines = [listening.line(team, patience_s=terms.patience_s) for team in teams]
+    for line in lines:
+        stack.callback(line.close)
+    where = f"ws://{host}:{listening.port}"
+    return [Entry(line.name, where, None, line, line.ask) for line in lines]
+
+
+def publish(signal: Signal, terms: Terms, stack: ExitStack) -> Entry:
+    """An entrant of the lab streaming layer."""
+    line = LslLine("lsl", signal, patience_s=terms.patience_s)
+    stack.callback(line.close)
+    return Entry(line.name, f"LSL, {signal.name}", None, line)

@@ -1,0 +1,316 @@
+"""A live run from its start to its Result: the stream is played to all entrants at once, recorded and scored."""
+
+import gc
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from palestra import recording, saved, scoring
+from palestra.collect import stream
+from palestra.collect.answers import answers_of
+from palestra.collect.stream import Clock, Decision, FastLine, Line, VirtualClock, spoiled
+from palestra.collect.versions import Versions, windows
+from palestra.collect.wall import WallClock
+from palestra.entrants import opening
+from palestra.entrants.opening import Entry, Terms
+from palestra.entrants.sandbox import Limits
+from palestra.errors import PalestraError
+from palestra.recording import End, Head, Recorder, Recording, Who
+from palestra.records import Reply, Result, Sitting, Tick, Track
+from palestra.scoring import Scored, Sheet
+from palestra.standings import Standings
+from palestra.watching import Watch
+
+READY_S = 120.0  # to load a model
+SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has no end of its own
+CORES = 4  # whose time a program may use
+STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
+NICE = -10  # the host's priority in real time, where it may be raised
+
+
+@dataclass(frozen=True)
+class Play:
+    """How a run is to be."""
+
+    pace: Literal["real", "fast"] = "real"
+    patience_s: float = 60.0  # for one answer, where the rules have no deadline
+    memory_bytes: int = Limits().memory_bytes  # of each program
+    trusted: bool = False  # whether programs need no sandbox
+    seed: int = 0  # of the resampling behind the intervals
+    watched: bool = True  # whether the terminal shows it
+
+    def terms(self, sittings: Iterable[Sitting]) -> Terms:
+        """What programs get: time for all of it."""
+        wall_s = sum(sitting.seconds + sitting.window_s for sitting in sittings) + SPARE_S
+        limits = Limits(memory_bytes=self.memory_bytes, wall_s=wall_s, cpu_s=CORES * wall_s)
+        return Terms(limits, self.patience_s, self.trusted)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a run."""
+
+    scored: dict[str, Scored]
+    recording: Recording
+    refused: dict[str, str]  # who could not take part, and why
+
+
+def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
+    if track.stream is None:
+        raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
+    return track.stream(data)
+
+
+def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
+    """Play the stream to the entrants, and score what they said."""
+    sittings, sheet = sittings_of(track, data), scoring.load(track, data)
+    entries, refused = _ready(entrants)
+    head = _head(track, data, order, entries, sittings)
+    clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
+    log = _Log(Standings(track, sheet, [entry.name for entry in entries]), order.pace == "fast")
+    with ExitStack() as stack:
+        log.recorder = stack.enter_context(closing(Recorder(folder, head)))
+        hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
+        hall.play(track, sittings)
+        scored = {entry.name: score(track, sheet, entry, log.decisions[entry.name], order.seed) for entry in entries}
+        for entry in entries:
+            entry.line.close()  # only then its last words are known
+        for who in head.entrants:
+            saved.save(scored[who.name], folder / Path(who.file).with_suffix(".parquet"))
+        log.recorder.finish(hall.end([one.result for one in scored.values()]))
+    return Played(scored, Recording(folder), refused)
+
+
+def score(
+    track: Track, sheet: Sheet, who: Entry | Who, decisions: Sequence[Decision], seed: int, stopped: str = ""
+) -> Scored:
+    """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
+    answers = answers_of(track, sheet.trials, decisions)
+    scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
+    reasons = [reason for reason in (spoiled(decisions), stopped) if reason]
+    result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
+    return Scored(result, scored.rows)
+
+
+def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
+    """Who can take part. One alone is refused with an error; of several, the others are not held up."""
+    refused: dict[str, str] = {}
+    for entry in entrants:
+        try:
+            entry.line.require_ready(READY_S)
+        except PalestraError as error:
+            if len(entrants) == 1:
+                raise
+            refused[entry.name] = str(error)
+            entry.line.close()
+    left = [entry for entry in entrants if entry.name not in refused]
+    if not left:
+        raise PalestraError("\n".join(["No entrant can take part.", *refused.values()]))
+    return left, refused
+
+
+def _head(track: Track, data: Path, order: Play, entries: Sequence[Entry], sittings: Sequence[Sitting]) -> Head:
+    return Head(
+        track=track.id,
+        settings=msgspec.to_builtins(track.settings) if track.settings else {},
+        data=str(data.resolve()),
+        pace=order.pace,
+        seed=order.seed,
+        entrants=[
+            Who(entry.name, entry.what, entry.sandbox, recording.file_name(number, entry.name))
+            for number, entry in enumerate(entries, start=1)
+        ],
+        sittings=[sitting.name for sitting in sittings],
+        decisions=sum(sitting.decisions for sitting in sittings),
+        started_at=datetime.now(UTC).isoformat(),
+        palestra=version("palestra"),
+    )
+
+
+class _Log:
+    """Tells everybody who wants to know what happens in the stream."""
+
+    recorder: Recorder
+    watch: Watch
+
+    def __init__(self, standings: Standings, hurried: bool) -> None:
+        self.standings, self.hurried = standings, hurried  # in virtual time nothing is idle, and it is shown meanwhile
+        self.decisions: dict[str, list[Decision]] = {name: [] for name in standings.all}
+
+    def sent(self, tick: Tick, at_s: float) -> None:
+        self.recorder.sent(tick, at_s)
+        self.watch.sent()
+        if self.hurried:
+            self.watch.beat()
+
+    def decided(self, decision: Decision) -> None:
+        # What is scored is what is recorded, whatever was said: so it can be scored again.
+        decision = self.recorder.decided(decision)
+        self.decisions[decision.entrant].append(decision)
+        self.standings.decided(decision)
+
+    def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
+        self.recorder.strayed(entrant, reply, at_s)
+
+
+@dataclass
+class _Hall:
+    """The entrants of a run, and the clock that they share."""
+
+    entries: list[Entry]
+    clock: Clock
+    log: _Log
+    versions: Versions
+    order: Play
+    stack: ExitStack  # ends programs that are started on the way
+    played_with: dict[str, list[str]] = field(default_factory=dict)  # sitting by sitting
+    in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
+    deaths: dict[str, list[str]] = field(default_factory=dict)  # of versions before, and why others were not taken
+    outputs: dict[str, str] = field(default_factory=dict)  # of versions before
+
+    def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
+        ticks, names = sum(sitting.count for sitting in sittings), [sitting.name for sitting in sittings]
+        watch = Watch(track, self.log.standings, ticks, names, hidden=not self.order.watched)
+        self.log.watch = watch
+        if isinstance(self.clock, WallClock):
+            self.clock.idle = watch.idle
+        lines = self._lines(sittings)
+        opening_s = {window.before: window.closes_s for window in windows(sittings)}
+        started = self.clock.now()
+        with watch, _punctual(self.order.pace):
+            for number, sitting in enumerate(sittings):
+                self.log.recorder.sitting = number
+                watch.sitting(number)
+                self._wait(started + opening_s.get(sitting.name, 0.0), lines)
+                if sitting.window_s and self._take_versions(sitting, sittings):
+                    lines = self._lines(sittings)
+                for entry in self.entries:
+                    self.played_with.setdefault(entry.name, []).append(entry.what)
+                stream.run(sitting.ticks(), lines, self.clock, self.log)
+
+    def _lines(self, sittings: Sequence[Sitting]) -> list[Line]:
+        """How the entrants are spoken to at this pace."""
+        if not isinstance(self.clock, VirtualClock):
+            return [entry.line for entry in self.entries]
+        clock, lines = self.clock, list[Line]()
+        for entry in self.entries:
+            if entry.ask is None:
+                raise PalestraError(f"{entry.name} cannot be played to at --pace fast, only at --pace real.")
+            lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
+        return lines
+
+    def _wait(self, until: float, lines: Sequence[Line]) -> None:
+        """Let a window pass. What is said meanwhile answers nothing."""
+        while self.clock.now() < until:
+            self.clock.wait(until, lines)
+            for line in lines:
+                for reply in line.replies():
+                    self.log.strayed(line.name, reply, 0.0)
+
+    def _take_versions(self, sitting: Sitting, sittings: Sequence[Sitting]) -> bool:
+        """Start what was registered before this sitting, in the place of what ran before; whether there is any."""
+        changed = False
+        for number, entry in enumerate(self.entries):
+            version = self.versions.in_force(entry.name, sitting.name)
+            if version is None or version.number == self.in_force.get(entry.name):
+                continue
+            self.in_force[entry.name] = version.number
+            before = self.deaths.setdefault(entry.name, [])
+            try:
+                fresh = self._started(opening.Called(entry.name, str(version.folder)), sittings)
+            except (PalestraError, OSError) as error:  # then what played before plays on, and nobody is held up
+                before.append(f"version {version.number} was not taken: {error}")
+                continue
+            entry.line.close()
+            before += entry.deaths
+            self.outputs[entry.name] = self._output(entry)
+            self.entries[number], changed = fresh, True
+        return changed
+
+    def _started(self, called: opening.Called, sittings: Sequence[Sitting]) -> Entry:
+        with ExitStack() as own:
+            fresh = opening.open_entry(called, {}, self.order.terms(sittings), own)
+            fresh.line.require_ready(READY_S)
+            self.stack.enter_context(own.pop_all())
+        return fresh
+
+    def _output(self, entry: Entry) -> str:
+        return "\n".join(filter(None, (self.outputs.get(entry.name), entry.output)))
+
+    def end(self, results: list[Result]) -> End:
+        return End(
+            ended_at=datetime.now(UTC).isoformat(),
+            results=results,
+            deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
+            outputs={entry.name: self._output(entry) for entry in self.entries},
+            versions=self.played_with,
+        )
+
+
+def _asker(ask: opening.Ask, patience_s: float) -> "stream.Asked":
+    """Asks with the patience that the tick's own deadline leaves."""
+
+    def asked(tick: Tick) -> tuple[list[Reply], list[float]]:
+        return ask(tick, patience_s if tick.deadline_s is None else max(STUCK_DEADLINES * tick.deadline_s, STUCK_S))
+
+    return asked
+
+
+@contextmanager
+def _punctual(pace: str) -> Iterator[None]:
+    """In real time the host comes first, where it may, and does not stop to collect garbage."""
+    if pace != "real":
+        yield
+        return
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):  # then it is as punctual as others; its lateness is measured either way
+        os.setpriority(os.PRIO_PROCESS, 0, min(before, NICE))
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def rescore(run: Recording, track: Track, data: Path) -> dict[str, Scored]:
+    """The results of a recorded run, computed again from what was said."""
+    sheet = scoring.load(track, data)
+    scored = {}
+    for who in run.head.entrants:
+        decisions = [record.decision for record in run.decisions(who.name)]
+        stopped = "" if run.end else f"the run was stopped after {len(decisions)} of {run.head.decisions} decisions"
+        again = score(track, sheet, who, decisions, run.head.seed, stopped)
+        before = next((result for result in run.end.results if result.entrant == who.name), None) if run.end else None
+        if before:  # where and when it was played is not to be computed
+            then = before.provenance
+            place = {"host": then.host, "sandbox": then.sandbox, "made_at": then.made_at}
+            about = msgspec.structs.replace(again.result.provenance, **place)
+            again = Scored(msgspec.structs.replace(again.result, provenance=about), again.rows)
+        scored[who.name] = again
+    return scored
+
+
+def fresh_folder(folder: Path) -> Path:
+    """Where a run may be recorded. One that was stopped there is kept beside it, marked, and may so be repeated."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return folder
+    if recording.under_way(folder):
+        raise PalestraError(f"{folder}: a run is under way there. Nothing was done; name another.")
+    begun = recording.is_run(folder) or (folder / recording.TICKS).is_file()  # the ticks are there first
+    if not begun or (folder / recording.END).is_file():
+        raise PalestraError(f"{folder} exists and is not a run that was stopped. Nothing was done; name another.")
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}.stopped-{number}")).exists():
+        number += 1
+    folder.rename(aside)
+    return folder
