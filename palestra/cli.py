@@ -3,7 +3,7 @@
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,6 +15,7 @@ from palestra.errors import PalestraError, Refused
 
 if TYPE_CHECKING:
     from palestra.records import Order, Track
+    from palestra.scoring import Scored
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -118,7 +119,8 @@ def make(
     making.require_room(folder, cost.bytes * (making.left(plan, folder) + bool(pack)))
     with console.progress("making", sum(part.weight for part in plan.parts)) as advance:
         making.run(chosen, order, plan, folder, advance)
-    console.say(f"{folder} is ready. A contestant gets all of it but truth/.")
+    hidden = [f"{name}/" for name in chosen.hidden if (folder / name).is_dir()]
+    console.say(f"{folder} is ready. A contestant gets all of it but {' and '.join(hidden)}.")
     if report:
         from palestra.report import write_data_page
 
@@ -242,6 +244,7 @@ def play(
 
         write_run(chosen, played.scored, played.recording, folder, report)
     console.show_played(chosen, played, json)
+    _exit_if_invalid(played.scored.values())
 
 
 @app.command(epilog="Example: palestra register my-run entropy bundle.zip")
@@ -278,6 +281,7 @@ def replay(
 
             write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report)
         console.show_replayed(replayed, json)
+        _exit_if_invalid(replayed.scored.values())
         return
     before = saved.load(run)
     after = saved.rescore(before)
@@ -380,6 +384,11 @@ def doctor(json: JsonOption = False) -> None:
         console.show_json(found)
     else:
         console.show_rows(as_rows(found), False)
+
+
+def _exit_if_invalid(scored: "Iterable[Scored]") -> None:
+    if not all(one.result.valid for one in scored):
+        raise typer.Exit(1)
 
 
 def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:

@@ -192,7 +192,7 @@ class _Hall:
                 if sitting.window_s and self._take_versions(sitting, sittings):
                     lines = self._lines(sittings)
                 for entry in self.entries:
-                    self.played_with.setdefault(entry.name, []).append(entry.what)
+                    self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
 
     def _lines(self, sittings: Sequence[Sitting]) -> list[Line]:

@@ -121,7 +121,7 @@ def test_what_is_no_run_is_told(cli, tmp_path):
 def test_a_run_that_was_stopped_does_not_count_and_says_how_far_it_came(cli, run):
     (run / "end.json").unlink()
     ran = cli("replay", run, "--json")
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err
     for result in ran.json:
         assert not result["valid"]
         assert result["invalid_because"] == ["the run was stopped after 8 of 8 decisions"]
@@ -209,7 +209,7 @@ def test_a_runner_that_is_killed_leaves_a_whole_recording_and_no_process(cli, tm
     trials = decided(tmp_path / "run")
     assert len(trials) >= 3 and trials == [f"person1/{4 + 5 * i:03d}" for i in range(len(trials))]
     ran = cli("replay", tmp_path / "run", "--json")
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err
     assert ran.json["invalid_because"][-1] == f"the run was stopped after {len(trials)} of 20000 decisions"
     with pytest.raises(PalestraError, match="this run was stopped"):
         live.register_version(tmp_path / "run", "good", bundle)

@@ -72,6 +72,12 @@ class Entry:
     ask: Ask | None = None  # for virtual time, where it can be had
 
     @property
+    def plays_with(self) -> str:
+        """What it is at this moment; a team on another machine says itself which version it plays."""
+        declared = self.line.version if isinstance(self.line, TeamLine) else ""
+        return f"{self.what}, version {declared}" if declared else self.what
+
+    @property
     def deaths(self) -> list[str]:
         """Why its program, or the connection to it, ended; each time."""
         return [] if isinstance(self.line, LslLine) else list(self.line.deaths)

@@ -80,7 +80,10 @@ def open_recording(file: Path, batch: int | None = None) -> Recording:
     person = person_number(file)
     if batch is None:
         batch = 2 if person is None or file.absolute().parent.name == "test" else material.batch_of(person)
-    return Recording(where, signal, _triggers(signal, mapping, where), material.unit_of(signal), batch, person, mapping)
+    triggers, unit = _triggers(signal, mapping, where), material.unit_of(signal)
+    recording = Recording(where, signal, triggers, unit, batch, person, mapping)
+    recording.release()
+    return recording
 
 
 def open_faced(file: Path) -> NDArray[Any]:
@@ -201,7 +204,9 @@ def _open_array(file: Path) -> tuple[NDArray[Any], mmap.mmap | None]:
     with open(open_regular(file, MAX_BYTES), "rb") as stream:  # noqa: PTH123 - pathlib opens no descriptors
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        array = _MappedMachine(mapping).run()
+        machine = _MappedMachine(mapping)
+        array = machine.run()
+        machine.data = b""  # it holds on to itself, and must not to the file
         if isinstance(array, _Array) and array.dtype is not None and 0 not in array.shape:
             # Not np.memmap, whose every slice costs microseconds: packets are cut out of this by the million.
             return np.ndarray(array.shape, array.dtype, mapping, array.offset, order=array.order), mapping

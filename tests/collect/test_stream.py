@@ -32,7 +32,6 @@ class Scripted:
     def dead(self):
         return self.why
 
-
     def fileno(self):
         return -1
 

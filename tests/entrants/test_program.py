@@ -289,3 +289,15 @@ def test_pictures_that_no_socket_takes_at_once_arrive_whole(program):
     eye = np.ones((2000, 2000), np.uint8)
     replies, _ = one.ask(Tick(0.0, {"left": eye, "right": eye}, "t"), 20.0)
     assert replies[0].answer == 2 * eye.size
+
+
+def test_in_virtual_time_nobody_is_charged_for_the_time_of_others(program):
+    quick = program("def get_data(self, packet): pass\ndef algorithm(self): return 1\n")
+    slow = program(
+        "import time\ndef get_data(self, packet): pass\ndef algorithm(self): self.time.sleep(1.5); return 1\n"
+    )
+    assert quick.ask(tick(None), 20.0) == ([], [])
+    replies, spent = slow.ask(tick(), 20.0)
+    assert [reply.answer for reply in replies] == [1] and sum(spent) >= 1.5
+    replies, spent = quick.ask(tick(), 20.0)
+    assert [reply.answer for reply in replies] == [1] and len(spent) == 2 and sum(spent) < 1.5
