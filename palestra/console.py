@@ -88,13 +88,17 @@ def show_result(track: Track, result: Result, json: bool) -> None:
     state = "valid" if result.valid else f"INVALID: {'; '.join(result.invalid_because)}"
     typer.echo(f"{track.title} ({track.id}), {printable(result.entrant)}: {state}")
     rows = [
-        [("▸ " if metric is track.ranks else "  ") + metric.name, *estimate(result.metrics[metric.name]), metric.title]
+        [
+            ("▸ " if metric is track.ranks else "  ") + metric.name,
+            *estimate(result.metrics[metric.name], metric),
+            metric.title,
+        ]
         for metric in track.metrics
     ]
     _table(["metric", "value", f"95 % over {_plural(result.unit)}", ""], rows)
     for name, table in result.by.items():
         if name != result.unit and 1 < len(table) <= 12:
-            _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row) for row in table], 3)
+            _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row, track.metrics) for row in table], 3)
 
 
 def show_played(track: Track, played: "Played", json: bool) -> None:
@@ -124,6 +128,8 @@ def show_replayed(replayed: "Replayed", json: bool) -> None:
     _show_outcomes(replayed.track, replayed.scored, json)
     if run.end is None:
         say(f"{run.folder} was stopped before its end: it does not count, and may be repeated with --run {run.folder}")
+    elif replayed.same_numbers and not replayed.same:
+        say(f"{run.folder}: the same numbers, though other code computes them now than did at the run.")
     elif not replayed.same:
         raise PalestraError(f"{run.folder}: the results computed now differ from those of the run.")
 
@@ -154,27 +160,29 @@ def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
             str(place.rank),
             "–" if place.band is None else chr(ord("A") + min(place.band - 1, 25)),
             place.entrant,
-            *estimate(place.metrics[track.ranks.name]),
-            *(_number(place.metrics[metric.name].value) for metric in shown),
+            *estimate(place.metrics[track.ranks.name], track.ranks),
+            *(_number(place.metrics[metric.name].value, metric) for metric in shown),
         ]
         for place in places
     ]
     _table(["rank", "band", "entrant", track.ranks.name, "95 %", *(metric.name for metric in shown)], rows, 5)
 
 
-def estimate(found: Estimate) -> tuple[str, str]:
+def estimate(found: Estimate, metric: Metric) -> tuple[str, str]:
     """A value and its interval as text."""
     if found.low is None or found.high is None:
-        return _number(found.value), f"fewer than {MIN_UNITS}"
-    return _number(found.value), f"{_number(found.low)} – {_number(found.high)}"
+        return _number(found.value, metric), f"fewer than {MIN_UNITS}"
+    return _number(found.value, metric), f"{_number(found.low, metric)} – {_number(found.high, metric)}"
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    return [_number(value) if isinstance(value, float) else _plain(value) for value in row.values()]
+def _cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
+    by_name = {metric.name: metric for metric in metrics}
+    return [_number(value, by_name[name]) if name in by_name else _plain(value) for name, value in row.items()]
 
 
-def _number(value: float) -> str:
-    return f"{value:.{DIGITS}f}"
+def _number(value: float, metric: Metric) -> str:
+    whole = metric.unit not in ("", "deg") and value == round(value)
+    return f"{value:.0f}" if whole else f"{value:.{DIGITS}f}"
 
 
 def _plain(value: Any) -> str:

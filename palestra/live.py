@@ -16,7 +16,7 @@ from palestra.entrants.opening import Entry
 from palestra.errors import PalestraError, UnknownName
 from palestra.playing import Play, Played, fresh_folder, play, rescore, sittings_of
 from palestra.recording import Recording
-from palestra.records import Track
+from palestra.records import Result, Track
 from palestra.scoring import Scored
 
 
@@ -39,6 +39,7 @@ class Replayed:
     scored: dict[str, Scored]
     recording: Recording
     same: bool  # whether the results are those of then, byte by byte
+    same_numbers: bool  # or but for the code that computed them
 
 
 def play_live(track: Track, data: Path, guests: Guests, order: Play, folder: Path | None) -> Played:
@@ -82,8 +83,16 @@ def replay_live(folder: Path, data: Path | None) -> Replayed:
         raise PalestraError(f"{home}, which the run was played on, is not there. Say where it is with --data DIR.")
     scored = rescore(run, track, home)
     now = [one.result for one in scored.values()]
-    same = run.end is not None and msgspec.json.encode(now) == msgspec.json.encode(run.end.results)
-    return Replayed(track, home, scored, run, same)
+    then = run.end.results if run.end else []
+    return Replayed(track, home, scored, run, _encoded(now) == _encoded(then), _encoded(now, "") == _encoded(then, ""))
+
+
+def _encoded(results: Sequence[Result], code: str | None = None) -> bytes:
+    """Results as bytes; as if one and the same code had computed them, where one is given."""
+    if code is not None:
+        replace = msgspec.structs.replace
+        results = [replace(one, provenance=replace(one.provenance, code=code, palestra=code)) for one in results]
+    return msgspec.json.encode(results)
 
 
 def register_version(folder: Path, team: str, bundle: Path) -> Version:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from palestra.standings import Standings
 from palestra.watching import Watch
 
 READY_S = 120.0  # to load a model
+LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the time
 SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has no end of its own
 CORES = 4  # whose time a program may use
 STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
@@ -102,9 +104,10 @@ def score(
 def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
     """Who can take part. One alone is refused with an error; of several, the others are not held up."""
     refused: dict[str, str] = {}
+    deadline = time.monotonic() + READY_S  # for all of them: they load side by side
     for entry in entrants:
         try:
-            entry.line.require_ready(READY_S)
+            entry.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
         except PalestraError as error:
             if len(entrants) == 1:
                 raise

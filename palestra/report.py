@@ -30,6 +30,7 @@ LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
 PICTURE_WIDTH = 1000  # pixels; wider ones are made smaller, to keep pages light
 HIDDEN = frozenset({"truth", "test_GT"})  # folders that a data set's own page never opens
+COUNTED = ("points", "blinks")  # units of which there are whole ones
 NONE = "–"
 Cell = str | int | float | bool | None
 
@@ -119,7 +120,8 @@ def number(value: float | None, unit: str = "") -> str:
         return f"{value:,.3f}°"
     if unit == "" and abs(value) <= 1:
         return f"{value:.4f}"
-    return f"{value:,.3f}" + (f" {unit}" if unit else "")
+    counted = unit in COUNTED and value == round(value)
+    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
 
 
 def as_text(cell: Cell) -> str:

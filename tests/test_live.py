@@ -1,5 +1,6 @@
 """Runs after they were played, stopped or killed; and versions that are registered while they are under way."""
 
+import json
 import os
 import shutil
 import signal
@@ -342,3 +343,13 @@ def test_what_cannot_be_registered_for_is_told(cli, tmp_path, run, under_way):
         live.register_version(under_way(pace="fast"), "good", bundle)
     with pytest.raises(PalestraError, match="expected a folder that `palestra play` wrote"):
         live.register_version(tmp_path, "good", bundle)
+
+
+def test_a_replay_by_other_code_says_so_and_gives_the_same_numbers(cli, run):
+    end = run / "end.json"
+    found = json.loads(end.read_text())
+    for result in found["results"]:
+        result["provenance"]["code"] = "sha256:another"
+    end.write_text(json.dumps(found))
+    ran = cli("replay", run)
+    assert ran.code == 0 and "other code computes them now" in ran.err
