@@ -3,7 +3,7 @@
     from palestra.client import play
 
     def answer(trial):                  # trial.data: arrays by name; trial.trial, trial.about, trial.deadline_s
-        return int(trial.data["eeg"].mean() > 0)
+        return int(trial.data["packet"].mean() > 0)
 
     play("ws://host:port", "TOKEN", answer)
 

@@ -14,7 +14,7 @@ from palestra.entrants import opening
 from palestra.entrants.listening import TeamLine
 from palestra.entrants.opening import Entry
 from palestra.errors import PalestraError, UnknownName
-from palestra.playing import Play, Played, fresh_folder, play, rescore, sittings_of
+from palestra.playing import Play, Played, fresh_folder, play, require_sent, rescore, sittings_of
 from palestra.recording import Recording
 from palestra.records import Result, Track
 from palestra.scoring import Scored
@@ -81,6 +81,7 @@ def replay_live(folder: Path, data: Path | None) -> Replayed:
     home = data or Path(run.head.data)
     if not home.is_dir():
         raise PalestraError(f"{home}, which the run was played on, is not there. Say where it is with --data DIR.")
+    require_sent(run, track, home)
     scored = rescore(run, track, home)
     now = [one.result for one in scored.values()]
     then = run.end.results if run.end else []

@@ -17,7 +17,7 @@ from palestra import recording, saved, scoring
 from palestra.collect import stream
 from palestra.collect.answers import answers_of
 from palestra.collect.stream import Clock, Decision, FastLine, Line, VirtualClock, spoiled
-from palestra.collect.versions import Versions, windows
+from palestra.collect.versions import Version, Versions, windows
 from palestra.collect.wall import WallClock
 from palestra.entrants import opening
 from palestra.entrants.opening import Entry, Terms
@@ -34,6 +34,7 @@ LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the 
 SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has no end of its own
 CORES = 4  # whose time a program may use
 STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
+ROOM_S = 0.1  # until something is due, that leaves time to see how things stand
 NICE = -10  # the host's priority in real time, where it may be raised
 
 
@@ -146,6 +147,7 @@ class _Log:
     def __init__(self, standings: Standings, hurried: bool) -> None:
         self.standings, self.hurried = standings, hurried  # in virtual time nothing is idle, and it is shown meanwhile
         self.decisions: dict[str, list[Decision]] = {name: [] for name in standings.all}
+        self.unshown = False  # whether there is anything new to show
 
     def sent(self, tick: Tick, at_s: float) -> None:
         self.recorder.sent(tick, at_s)
@@ -158,9 +160,22 @@ class _Log:
         decision = self.recorder.decided(decision)
         self.decisions[decision.entrant].append(decision)
         self.standings.decided(decision)
+        self.unshown = True
 
     def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
         self.recorder.strayed(entrant, reply, at_s)
+
+    def idle(self, left_s: float) -> None:
+        """Nothing is due for a while: show how things stand."""
+        if left_s > ROOM_S and self.unshown:
+            self.show_standings()
+        self.watch.idle(left_s)
+
+    def show_standings(self) -> None:
+        """Write down who stands where, for whatever screen shows it: once everybody has decided what was asked."""
+        if self.unshown and len({one.decided for one in self.standings.all.values()}) == 1:
+            self.recorder.stood(self.standings.update())
+            self.unshown = False
 
 
 @dataclass
@@ -183,7 +198,7 @@ class _Hall:
         watch = Watch(track, self.log.standings, ticks, names, hidden=not self.order.watched)
         self.log.watch = watch
         if isinstance(self.clock, WallClock):
-            self.clock.idle = watch.idle
+            self.clock.idle = self.log.idle
         lines = self._lines(sittings)
         opening_s = {window.before: window.closes_s for window in windows(sittings)}
         started = self.clock.now()
@@ -197,6 +212,15 @@ class _Hall:
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
+                self._note_changes(sitting)
+                self.log.show_standings()
+
+    def _note_changes(self, sitting: Sitting) -> None:
+        """A team on another machine can change its program at any time; that it says so is all that can be seen."""
+        for entry in self.entries:
+            if entry.plays_with != self.played_with[entry.name][-1]:
+                change = f"changed to {entry.plays_with} during {sitting.name}, outside of a window"
+                self.deaths.setdefault(entry.name, []).append(change)
 
     def _lines(self, sittings: Sequence[Sitting]) -> list[Line]:
         """How the entrants are spoken to at this pace."""
@@ -218,30 +242,39 @@ class _Hall:
                     self.log.strayed(line.name, reply, 0.0)
 
     def _take_versions(self, sitting: Sitting, sittings: Sequence[Sitting]) -> bool:
-        """Start what was registered before this sitting, in the place of what ran before; whether there is any."""
-        changed = False
+        """Start what was registered before this sitting, in the place of what ran before; whether there is any.
+
+        All of them load side by side. One that cannot play leaves its place to what played before.
+        """
+        fresh = {}
         for number, entry in enumerate(self.entries):
             version = self.versions.in_force(entry.name, sitting.name)
-            if version is None or version.number == self.in_force.get(entry.name):
-                continue
-            self.in_force[entry.name] = version.number
-            before = self.deaths.setdefault(entry.name, [])
+            if version is not None and version.number != self.in_force.get(entry.name):
+                self.in_force[entry.name] = version.number
+                fresh[number] = (version, self._opened(version, sittings))
+        deadline = time.monotonic() + READY_S
+        for number, (version, opened) in fresh.items():
+            entry, before = self.entries[number], self.deaths.setdefault(self.entries[number].name, [])
             try:
-                fresh = self._started(opening.Called(entry.name, str(version.folder)), sittings)
-            except (PalestraError, OSError) as error:  # then what played before plays on, and nobody is held up
+                if isinstance(opened, Exception):
+                    raise opened
+                opened.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
+            except (PalestraError, OSError) as error:
                 before.append(f"version {version.number} was not taken: {error}")
                 continue
             entry.line.close()
             before += entry.deaths
             self.outputs[entry.name] = self._output(entry)
-            self.entries[number], changed = fresh, True
-        return changed
+            self.entries[number] = opened
+        return bool(fresh)
 
-    def _started(self, called: opening.Called, sittings: Sequence[Sitting]) -> Entry:
-        with ExitStack() as own:
-            fresh = opening.open_entry(called, {}, self.order.terms(sittings), own)
-            fresh.line.require_ready(READY_S)
-            self.stack.enter_context(own.pop_all())
+    def _opened(self, version: Version, sittings: Sequence[Sitting]) -> Entry | PalestraError | OSError:
+        called = opening.Called(version.team, str(version.folder))
+        try:
+            fresh = opening.open_entry(called, {}, self.order.terms(sittings), self.stack)
+        except (PalestraError, OSError) as error:
+            return error
+        fresh.what = version.digest  # as it was registered
         return fresh
 
     def _output(self, entry: Entry) -> str:
@@ -258,10 +291,14 @@ class _Hall:
 
 
 def _asker(ask: opening.Ask, patience_s: float) -> "stream.Asked":
-    """Asks with the patience that the tick's own deadline leaves."""
+    """Asks with the patience that the rules leave: a packet that asks nothing gets as much as the one asked last."""
+    within_s = STUCK_S
 
-    def asked(tick: Tick) -> tuple[list[Reply], list[float]]:
-        return ask(tick, patience_s if tick.deadline_s is None else max(STUCK_DEADLINES * tick.deadline_s, STUCK_S))
+    def asked(tick: Tick) -> tuple[list[Reply], float]:
+        nonlocal within_s
+        if tick.trial is not None:
+            within_s = patience_s if tick.deadline_s is None else max(STUCK_DEADLINES * tick.deadline_s, STUCK_S)
+        return ask(tick, within_s)
 
     return asked
 
@@ -283,6 +320,21 @@ def _punctual(pace: str) -> Iterator[None]:
         gc.enable()
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def require_sent(run: Recording, track: Track, data: Path) -> None:
+    """See that the data set gives what was sent, tick by tick, as far as the run went."""
+    recorded = run.ticks()
+    for number, sitting in enumerate(sittings_of(track, data)):
+        for tick in sitting.ticks():
+            sent = next(recorded, None)
+            if sent is None:
+                return
+            if (sent.sitting, sent.due_s, sent.trial) != (number, tick.due_s, tick.trial) or (
+                sent.checksum != recording.checksum_of(tick)
+            ):
+                where = f"{sitting.name}, {tick.due_s:.1f} s"
+                raise PalestraError(f"{data} does not give what was sent in this run (first at {where}): other data?")
 
 
 def rescore(run: Recording, track: Track, data: Path) -> dict[str, Scored]:

@@ -3,6 +3,7 @@
     run.json        what is played, on which data, by whom, since when
     ticks.rec       every tick: in which sitting, when due, when sent, a checksum of what was sent
     <entrant>.rec   that entrant's decisions and stray replies
+    standings.jsonl who stood where, after each round of decisions; for screens
     end.json        the results; only a run that came to its end has it
 
 A .rec file is a list of records, each a length of 4 bytes and a msgpack array. A record that a kill cut short is no
@@ -16,7 +17,7 @@ import re
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +28,9 @@ from palestra.collect.stream import Decision
 from palestra.errors import PalestraError, UnknownName, clip
 from palestra.formats.files import replacing
 from palestra.records import Reply, Result, Tick
+from palestra.standings import Standing
 
-HEAD, END, TICKS = "run.json", "end.json", "ticks.rec"
+HEAD, END, TICKS, STANDINGS = "run.json", "end.json", "ticks.rec", "standings.jsonl"
 LENGTH = struct.Struct("<I")
 WRITTEN_EVERY_S, UNWRITTEN = 0.05, 256  # ticks that came closer together than this are written together
 MOST_BYTES = 1 << 20  # of one record
@@ -118,10 +120,7 @@ class Recorder:
             fresh.write_bytes(msgspec.json.format(msgspec.json.encode(head)))
 
     def sent(self, tick: Tick, at_s: float) -> None:
-        checksum = 0
-        for array in tick.payload.values():
-            checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-        self._unwritten.append(_framed(Sent(self.sitting, tick.due_s, at_s, checksum, tick.trial)))
+        self._unwritten.append(_framed(Sent(self.sitting, tick.due_s, at_s, checksum_of(tick), tick.trial)))
         # In real time each tick is written as it goes out; in virtual time thousands a second are, some at a time.
         if time.monotonic() - self._written_at > WRITTEN_EVERY_S or len(self._unwritten) >= UNWRITTEN:
             self._write_ticks()
@@ -132,6 +131,8 @@ class Recorder:
 
     def decided(self, decision: Decision) -> Decision:
         """Write a decision; as it can be read again."""
+        if self._unwritten:  # what it was decided on is there before it
+            self._write_ticks()
         kept = msgspec.structs.replace(decision, answer=as_recorded(decision.answer))
         self._write(self._own[decision.entrant], _framed(Decided(self.sitting, kept)))
         return kept
@@ -147,6 +148,14 @@ class Recorder:
         if file.write(data) < len(data):
             raise OSError(errno.ENOSPC, "The disk is full: a record was not written whole", str(self.folder))
 
+    def stood(self, standings: Sequence[Standing]) -> None:
+        """Who stands where, best first, in a line of JSON."""
+        line = [
+            {"entrant": one.name, "value": one.value, "decided": one.decided, "missed": one.missed} for one in standings
+        ]
+        with (self.folder / STANDINGS).open("ab") as file:
+            file.write(msgspec.json.encode({"sitting": self.sitting, "standings": line}) + b"\n")
+
     def finish(self, end: End) -> None:
         """The run came to its end."""
         self.close()
@@ -160,6 +169,14 @@ class Recorder:
             if not file.closed:
                 os.fsync(file.fileno())
                 file.close()
+
+
+def checksum_of(tick: Tick) -> int:
+    """Tells whether the same was sent."""
+    checksum = 0
+    for array in tick.payload.values():
+        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
+    return checksum
 
 
 def _framed(record: msgspec.Struct) -> bytes:

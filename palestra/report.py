@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, Refused
 from palestra.formats.files import write_bytes
 from palestra.records import Estimate, Metric, Result, Track
 
@@ -255,12 +255,15 @@ def _sample_pictures(track: Track, data: Path) -> list[tuple[str, bytes]]:
     """Trials as their track pictures them; where that needs the truth, picture files that contestants get anyway."""
     from palestra.pictures import at_most, png, read_image
 
-    trials = track.trials(data)
+    try:
+        trials = track.trials(data)
+    except Refused:  # what is sent live, a contestant does not have
+        return []
     chosen = trials.gather_every(max(trials.height // SAMPLES, 1)).head(SAMPLES)
     try:
         return [(str(row["trial"]), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
     except (KeyError, TypeError):
-        files = _spread_files(data, SAMPLES)
+        files = _spread_files(data, SAMPLES, HIDDEN | set(track.hidden))
         root = os.path.commonpath([data, *files[:1]] if len(files) < 2 else files)  # what all names share says nothing
         names = [str(file.relative_to(root).with_suffix("")) for file in files]
         images = (at_most(read_image(file), PICTURE_WIDTH // 2) for file in files)

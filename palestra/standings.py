@@ -83,7 +83,7 @@ class Standings:
         if new:
             self._score(new)
         sign = 1 if self._track.ranks.better == "lower" else -1
-        return sorted(self.all.values(), key=lambda one: (one.value is None, sign * (one.value or 0.0)))
+        return sorted(self.all.values(), key=lambda one: (one.value is None, sign * (one.value or 0.0), one.missed))
 
     def _score(self, new: list[_Asked]) -> None:
         """Only what is new is scored; the number is of all rows."""

@@ -179,7 +179,7 @@ def light(name: str, talk: Callable[[socket.socket], None]) -> Entry:
 
 def good(sock: socket.socket) -> None:
     """Is always right."""
-    _talk(sock, lambda frame: {"answer": int(frame.arrays[-1][1, 0])})
+    _talk(sock, lambda frame: {"answer": int(frame.arrays[0][1, 0])})
 
 
 def worried(sock: socket.socket) -> None:

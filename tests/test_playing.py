@@ -1,5 +1,6 @@
 """Whole live runs of programs that mean well: what is sent, recorded, scored and shown."""
 
+import json
 import zlib
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_bundle_is_played_to_and_its_result_printed(cli, tmp_path, data, bundl
     assert ran.json["metrics"]["accuracy"] == {"value": 1.0, "low": None, "high": None}
     assert ran.json["entrant"] == "good" and ran.json["valid"] and ran.json["provenance"]["sandbox"]
     assert [row["person"] for row in ran.json["by"]["person"]] == ["person1", "person2"]
-    names = {"run.json", "end.json", "ticks.rec", "01-good.rec", "01-good.parquet"}
+    names = {"run.json", "end.json", "ticks.rec", "standings.jsonl", "01-good.rec", "01-good.parquet"}
     assert {file.name for file in (tmp_path / "run").iterdir()} == names
 
 
@@ -193,7 +194,7 @@ def test_without_a_deadline_everybody_is_waited_for(tmp_path, pace):
 def test_without_a_deadline_one_that_has_nothing_to_say_is_not_waited_for_in_virtual_time(tmp_path):
     """Virtual time does not pass by itself: to wait there for what never comes would be to wait for ever."""
     entry = hall.light("mute", hall.silent)
-    entry.ask = lambda tick, within_s: ([], [0.001])
+    entry.ask = lambda tick, within_s: ([], 0.001)
     data = write_data(tmp_path / "data", deadline_s=None)
     ran = light_run(tmp_path, data, entry, hall.light("good", hall.good))
     assert list(ran.unanswered("mute").values()) == ["no answer"] * 8
@@ -218,3 +219,20 @@ def test_programs_get_time_for_the_whole_stream_and_the_memory_that_was_asked_fo
     terms = Play(memory_bytes=123_456_789, patience_s=7.0).terms(registry.track("ticking-v1").stream(data))
     assert terms.limits.memory_bytes == 123_456_789 and terms.patience_s == 7.0 and not terms.trusted
     assert terms.limits.wall_s > 2 * 19 * 100.0
+
+
+def test_who_stands_where_is_written_down_for_screens(tmp_path, data):
+    entries = [hall.light("right", hall.good), hall.light("sorry", hall.worried)]
+    ran = hall.play(data, tmp_path / "run", {}, more=entries)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "standings.jsonl").read_text().splitlines()]
+    last = lines[-1]["standings"]
+    assert [one["entrant"] for one in last] == ["right", "sorry"]
+    assert [one["value"] for one in last] == [ran.accuracy("right"), ran.accuracy("sorry")] == [1.0, 0.0]
+    assert [one["missed"] for one in last] == [0, 8]
+
+
+def test_a_run_is_only_scored_again_on_the_data_that_was_sent(tmp_path, data, cli):
+    hall.play(data, tmp_path / "run", {}, more=[hall.light("right", hall.good)])
+    other = write_data(tmp_path / "other", ticks=30)
+    ran = cli("replay", tmp_path / "run", "--data", other)
+    assert ran.code == 1 and "does not give what was sent in this run" in ran.err

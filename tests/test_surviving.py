@@ -167,7 +167,7 @@ def test_a_deed_costs_one_decision_at_most_and_touches_nobody(tmp_path, data, de
     ids=["in algorithm", "in get_data", "ignoring SIGTERM", "forking without end"],
 )
 def test_one_that_goes_on_for_ever_is_ended_and_begun_again(tmp_path, monkeypatch, place, deed):
-    monkeypatch.setattr(playing, "STUCK_S", 0.0)
+    monkeypatch.setattr(playing, "STUCK_S", 1.0)
     monkeypatch.setattr(playing, "STUCK_DEADLINES", 1)
     data = write_data(tmp_path / "data", short_s=1.0)
     ran = play(tmp_path, data, program(**{place: at(9, deed)}))
@@ -201,6 +201,7 @@ def test_what_answers_nothing_that_is_open_is_recorded(tmp_path, data, deed):
 
 def test_one_that_cannot_be_loaded_is_refused_and_the_others_play(tmp_path, monkeypatch, data):
     monkeypatch.setattr(playing, "READY_S", 0.3)
+    monkeypatch.setattr(playing, "LEAST_READY_S", 0.3)
     bundle = hall.write_bundle(tmp_path / "evil", program(top="time.sleep(1000)"))
     ran = hall.play(data, tmp_path / "run", {"evil": bundle}, more=[hall.light("good", hall.good)])
     require_untouched(ran)
@@ -324,9 +325,10 @@ def test_of_six_programs_in_real_time_those_that_misbehave_touch_no_other(tmp_pa
     texts = {f"team{number}": program() for number in range(3)}
     texts |= {name: program(answer=at(9, deed)) for name, deed in evil.items()}
     bundles = {name: hall.write_bundle(tmp_path / name, text) for name, text in texts.items()}
-    ran = hall.play(data, tmp_path / "run", bundles, pace="real", patience_s=2.0)
+    ran = hall.play(data, tmp_path / "run", bundles, pace="real")
     for number in range(3):
         require_untouched(ran, f"team{number}")
-    for name, why in (("sleeps", "longer than 2 s"), ("crashes", "SIGSEGV"), ("prints", "longer than 2 s")):
+    for name in evil:
         assert TRIAL in ran.unanswered(name)
-        assert why in ran.deaths(name)[0]
+    assert "SIGSEGV" in ran.deaths("crashes")[0]
+    assert ran.deaths("sleeps") == ran.deaths("prints") == [], "a deadline that passes is its own affair"

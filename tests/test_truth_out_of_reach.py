@@ -118,11 +118,10 @@ def test_what_goes_over_the_socket_is_the_same_whatever_was_shown(data_sets, tmp
 
     for number, data in enumerate(data_sets):
         play(data, tmp_path / f"run{number}", [hall.light("listens", talk)], rule)
-    packets = [packet for header, _ in heard[0] for packet in header.data["packets"]]
-    assert len(heard) == len(SHOWN) and len(packets) == 2 * 71
+    assert len(heard) == len(SHOWN) and len(heard[0]) == 2 * 71
     assert all_alike(heard)
-    assert {key for header, _ in heard[0] for key in header.data} == {"ask", "packets"}
-    assert {key for _, about in packets for key in about} == {"person", "start", "last"}
+    assert {key for header, _ in heard[0] for key in header.data} == {"ask", "about"}
+    assert {key for header, _ in heard[0] for key in header.data["about"]} == {"person", "start", "last"}
 
 
 # Answers of every kind, and errors: what comes of them is told to the contestant.

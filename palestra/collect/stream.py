@@ -10,7 +10,6 @@ Nothing here knows a model, a metric or a data format, and time comes from outsi
 
 import heapq
 import math
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -214,32 +213,28 @@ class VirtualClock:
             self._now = max(self._now + LEAST_S, wake)
 
 
-Asked = Callable[[Tick], tuple[list[Reply], list[float]]]
+Asked = Callable[[Tick], tuple[list[Reply], float]]
 
 
 class FastLine:
     """An entrant in virtual time: it takes one thing after another, and is charged the real time that each took.
 
-    `ask` gives it a tick and returns its replies, if any, with the seconds that it took over each tick that it is done
-    with by now: one that asks nothing may be settled with a later one.
+    `ask` gives it a tick and returns its replies, if any, with the seconds that passed meanwhile.
     """
 
     def __init__(self, name: str, ask: Asked, clock: VirtualClock, gone: Callable[[], str]) -> None:
         self.name, self._ask, self._clock, self._gone = name, ask, clock, gone
-        self._free_at = 0.0  # when it will have done all that is settled so far
-        self._unsettled: deque[float] = deque()  # when each of the others was posted
+        self._free_at = 0.0  # when it will have done all that was posted so far
         self._coming: list[tuple[float, int, Reply]] = []
         self._count = 0
 
     def post(self, tick: Tick) -> None:
         if self._gone():
             return
-        self._unsettled.append(self._clock.now())
-        replies, spent = self._ask(tick)
+        replies, seconds = self._ask(tick)
         if tick.deadline_s is None and tick.trial and all(reply.trial != tick.trial for reply in replies):
             replies = [*replies, Reply(tick.trial, None, "no answer")]  # everybody waits for it, and it is done
-        for seconds in spent:
-            self._free_at = max(self._free_at, self._unsettled.popleft()) + seconds
+        self._free_at = max(self._free_at, self._clock.now()) + seconds
         for reply in replies:
             self._count += 1
             heapq.heappush(self._coming, (self._free_at, self._count, reply))

@@ -8,6 +8,7 @@ from palestra.collect.stream import Line
 
 LONGEST_S = 0.02  # between two looks at every line: what a full socket did not take is sent on then
 DEAF_S = 0.002  # the same where a line gives nothing to wait on
+CLOSE_S = 1e-6  # what is found when a deadline has just passed may have come just before it
 AT_ONCE_S = 0.0002  # a wait so short did not wait: what it found may have come before
 
 
@@ -33,17 +34,24 @@ class WallClock:
                 poll.register(number, select.POLLIN)
         began = time.monotonic()
         left_s = min(until - began, LONGEST_S if numbers and min(numbers) >= 0 else DEAF_S)
-        if left_s > 0:
-            _wait(poll, left_s)
+        empty_at = _wait(poll, left_s) if left_s > 0 else None
         now = time.monotonic()
-        # What is found at once may have come while we were busy elsewhere, and is not charged for it.
-        self._heard = now if now - began > AT_ONCE_S else self._listened
+        # What may have come while we were busy, or slept too long, is not charged for it.
+        if empty_at is not None:
+            self._heard = empty_at
+        elif now - began <= AT_ONCE_S:
+            self._heard = self._listened
+        else:
+            self._heard = min(now, max(until - CLOSE_S, began))
         self._listened = now
 
 
-def _wait(poll: select.poll, left_s: float) -> None:
-    """Wait for a line, or exactly so long: poll itself counts whole milliseconds, and rounds up."""
-    whole_ms = int(left_s * 1e3)
+def _wait(poll: select.poll, left_s: float) -> float | None:
+    """Wait for a line, or exactly so long: poll itself counts whole milliseconds, and rounds up. When all lines were
+    last seen to be silent, if none spoke."""
     end = time.monotonic() + left_s
-    if not poll.poll(whole_ms):
-        time.sleep(max(end - time.monotonic(), 0.0))
+    if poll.poll(int(left_s * 1e3)):
+        return None
+    empty_at = time.monotonic()
+    time.sleep(max(end - empty_at, 0.0))
+    return min(empty_at, end)

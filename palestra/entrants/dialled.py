@@ -97,7 +97,7 @@ class Dialled:
         lost, self._lost = self._lost, []
         yield from lost
 
-    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], list[float]]:
+    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
         """Give a tick and wait until it is dealt with: the replies, and the seconds that it took."""
         return remote.ask(self, tick, within_s)
 

@@ -10,13 +10,10 @@ import importlib
 import os
 import socket
 import sys
-import time
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palestra.entrants.frames import Frame, Header, Receiver, send
 from palestra.entrants.plan import SOCKET_FD
@@ -28,7 +25,6 @@ BROKEN = frozenset({np.float16, np.float32, np.float64})
 MOST_NUMBERS = 64  # in one answer
 LONGEST_NOTE = 200
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more
-QUICK_S = 0.001  # a packet that takes less is settled with the next one that does not
 
 
 def main() -> None:
@@ -53,7 +49,7 @@ def main() -> None:
             frame = receiver.receive()
         except EOFError:
             return
-        answer(algorithm, frame, sock)
+        send(sock, Header("done", frame.header.number, answer(algorithm, frame)))
 
 
 def make() -> Any:
@@ -73,30 +69,14 @@ def _has(kind: type, methods: tuple[str, ...]) -> bool:
     return all(callable(getattr(kind, name, None)) for name in methods)
 
 
-def packets(frame: Frame) -> Iterator[tuple[int, dict[str, Any], list[NDArray[Any]]]]:
-    """The packets of a frame: number, what is told about it, arrays. Only the last may be asked about."""
-    arrays, each = iter(frame.arrays), frame.header.data["packets"]
-    for number, (count, about) in enumerate(each, start=frame.header.number - len(each) + 1):
-        yield number, about, [next(arrays) for _ in range(count)]
-
-
-def answer(algorithm: Any, frame: Frame, sock: socket.socket) -> None:
-    """Give the contestant's object what came, and say what it makes of the last packet, if that is asked.
-
-    That any other is done, is only told where it took long, so that its time is its own; else it goes with the next.
-    """
-    said: dict[str, Any] = {}
-    for number, _, arrays in packets(frame):
-        taken_at = time.monotonic()
-        asked = frame.header.data["ask"] and number == frame.header.number
-        try:
-            algorithm.get_data(*arrays)
-            said = told(algorithm.algorithm()) if asked else {}
-        except Exception as error:
-            traceback.print_exc()
-            said = {"note": words(error)}
-        if asked or time.monotonic() - taken_at > QUICK_S:
-            send(sock, Header("done", number, said))
+def answer(algorithm: Any, frame: Frame) -> dict[str, Any]:
+    """What the contestant's object says to a packet: an answer, or a note of why there is none, if it is asked."""
+    try:
+        algorithm.get_data(*frame.arrays)
+        return told(algorithm.algorithm()) if frame.header.data.get("ask") else {}
+    except Exception as error:
+        traceback.print_exc()
+        return {"note": words(error)}
 
 
 def told(value: Any) -> dict[str, Any]:

@@ -269,7 +269,7 @@ class TeamLine:
         self._lost = []
         yield from replies
 
-    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], list[float]]:
+    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
         """Give a tick and wait until it is dealt with: the replies, and the seconds that it took."""
         return remote.ask(self, tick, within_s)
 

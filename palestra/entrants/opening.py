@@ -16,7 +16,7 @@ from palestra.errors import PalestraError, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 
 SOCKETS = ("ws://", "wss://")
-Ask = Callable[[Tick, float], tuple[list[Reply], list[float]]]
+Ask = Callable[[Tick, float], tuple[list[Reply], float]]
 
 
 Spoken = Program | Dialled | TeamLine | LslLine

@@ -1,15 +1,15 @@
 """A contestant's program in its sandbox, as a line of the stream: started, asked, and started again when it dies.
 
 Ending a program and starting another takes a while. It is done beside the stream, in a thread, so that one that dies
-holds up nobody. Packets that fall into that gap are lost to it; from then on they queue, though it is still loading.
+holds up nobody. In real time packets that fall into that gap are lost to it; from then on they queue, though it is
+still loading.
 """
 
 import select
 import socket
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -28,12 +28,20 @@ COMMAND = (sandbox.PYTHON, "-m", "palestra.entrants.inside")
 REPLY_BYTES = 65_536  # of one reply: numbers, or a note
 READY_S = 120.0  # to load a model
 ENDING_S = 2.0  # between closing its socket and being gone, on a busy host
-QUEUE_BYTES = 64 << 20  # that may wait for a program that takes nothing: half an hour of EEG
+QUEUE_BYTES = 64 << 20  # that may wait for a program that takes nothing: a quarter of an hour of EEG or more
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only where nobody else waits
-HELD = 16  # packets that are sent together at most, in virtual time
 LEAVING_S = 0.5  # to end by itself once nothing more comes
 STARTS = 20  # of one program in one run; one that dies more often stays dead
 FRAMES, SPARE_FRAMES = 2, 100  # that it may say to one packet (taken, done); and beyond that in all
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is decided on a packet under way."""
+
+    trial: str
+    deadline_s: float | None
+    posted_at: float
 
 
 @dataclass
@@ -45,9 +53,21 @@ class _Process:
     sender: Sender
     receiver: Receiver
     bell: Bell  # rings when it has said something, or takes more
-    asked: dict[int, Tick] = field(default_factory=dict)  # by number, the packets under way that ask something
-    since: float | None = None  # when the oldest of them was posted
+    asked: dict[int, _Asked] = field(default_factory=dict)  # by the number of the packet, what is open
     may_say: int = SPARE_FRAMES  # so many frames; one that talks without end would be listened to without end
+
+    def forget_closed(self, now: float) -> None:
+        """Forget what is past its deadline: nobody waits for it any longer."""
+        while self.asked:
+            number, oldest = next(iter(self.asked.items()))
+            if oldest.deadline_s is None or now <= oldest.posted_at + oldest.deadline_s:
+                return
+            del self.asked[number]
+
+    def waited_s(self) -> float:
+        """How long an answer is waited for that has no deadline."""
+        waited_for = [one.posted_at for one in self.asked.values() if one.deadline_s is None]
+        return time.monotonic() - min(waited_for) if waited_for else 0.0
 
 
 class Program:
@@ -59,8 +79,6 @@ class Program:
         self.name, self._bundle, self._backend, self._limits = name, bundle, backend, limits or Limits()
         self._patience_s = patience_s  # for one answer, where the rules have no deadline
         self._number = 0
-        self._ahead: deque[int] = deque()  # packets that are not dealt with, for `ask`
-        self._held: list[Tick] = []  # packets that go out with the next
         self._lost: list[Reply] = []  # what was open when it died, with why
         self._outputs: list[str] = []  # of earlier starts
         self.deaths: list[str] = []  # why each start ended, for the organiser
@@ -95,25 +113,19 @@ class Program:
 
     def post(self, tick: Tick) -> None:
         """Queue a packet; what the program does not take yet waits here and holds up nobody."""
-        self._post([tick])
-
-    def _post(self, ticks: Sequence[Tick]) -> None:
-        """Queue packets that go out together, of which only the last may ask something."""
         self._tend()
-        tick = ticks[-1]
         if self._why or self._renewal:
             self._lose(tick.trial)
             return
-        process = self._process
-        self._number += len(ticks)
-        process.may_say += FRAMES * len(ticks)
+        process, now = self._process, time.monotonic()
+        self._number += 1
+        process.may_say += FRAMES
+        process.forget_closed(now)
         if tick.trial is not None:
-            process.asked[self._number] = tick
-            process.since = process.since or time.monotonic()
-        about = {"ask": tick.trial is not None, "packets": [[len(one.payload), dict(one.about)] for one in ticks]}
+            process.asked[self._number] = _Asked(tick.trial, tick.deadline_s, now)
+        header = Header("packet", self._number, {"ask": tick.trial is not None, "about": dict(tick.about)})
         try:
-            arrays = [array for one in ticks for array in one.payload.values()]
-            process.sender.post(Header("packets", self._number, about), arrays)
+            process.sender.post(header, tuple(tick.payload.values()))
         except OSError:
             self._end()
             return
@@ -129,68 +141,42 @@ class Program:
         while self._lost:
             yield self._lost.pop(0)
 
-    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], list[float]]:
-        """Give a packet: the replies, and the seconds that each packet took which is dealt with by now.
+    def ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
+        """Give a packet and wait until it is dealt with: the replies, and the seconds that it took.
 
-        Only where something is asked it is waited for. Others are held, sent together and settled then, in order. A
-        program tells of each that took long, and we do nothing but listen by then, so that time is charged where it
-        belongs; a program that tells of none is charged for all of them where it is asked.
+        Packets are not sent ahead, though that would be faster: over which of them it spent its time, only the program
+        could tell, and it would tell what suits it.
         """
-        self._held.append(tick)
-        waits = tick.trial is not None or bool(self._why or self._renewal)
-        return self._settle(within_s, waits) if waits or len(self._held) >= HELD else ([], [])
-
-    def _settle(self, within_s: float, waits: bool) -> tuple[list[Reply], list[float]]:
-        """Send what is held, and wait until everything is dealt with, for each at most so long."""
-        replies, spent, free_at = list[Reply](), list[float](), time.monotonic()
-        self._post(self._held)
-        self._ahead.extend(range(self._number - len(self._held) + 1, self._number + 1))
-        self._held.clear()
-        while self._ahead and not self._why and not self._renewal:
-            frame = self._next(free_at + within_s if waits else 0.0, send_by=free_at + within_s)
+        started = time.monotonic()
+        self.post(tick)
+        replies: list[Reply] = []
+        while not self._why and not self._renewal:
+            frame = self._next(started + within_s)
             if frame is not None:
                 replies += self._reply(frame)
-                done = self._dealt_with(frame)
-                if done:
-                    now = time.monotonic()
-                    spent += [*[0.0] * (done - 1), now - free_at]
-                    free_at = now
-            elif not waits:
-                return replies, spent
+                if frame.header.number == self._number and frame.header.kind in ("done", "taken"):
+                    return replies, time.monotonic() - started
             elif not self._renewal:
                 self._end(f"killed: it took longer than {within_s:g} s over one packet")
         if self._renewal:  # here nobody else waits, so it may be waited for; loading is on its own time
             self._renewal.join()
-        if self._renewal or self._lost:
-            replies += self.replies()
-        if self._ahead:  # it died over one of them, and nobody knows over which
-            spent += [*[0.0] * (len(self._ahead) - 1), time.monotonic() - free_at]
-            self._ahead.clear()
-        return replies, spent
+        replies += self.replies()
+        return replies, time.monotonic() - started
 
-    def _dealt_with(self, frame: Frame) -> int:
-        """How many packets a frame settles: one that is done is so with those before it."""
-        last, count = frame.header.number, 0
-        if frame.header.kind in ("done", "taken") and last <= self._number:
-            while self._ahead and self._ahead[0] <= last:
-                self._ahead.popleft()
-                count += 1
-        return count
-
-    def _next(self, deadline: float, send_by: float = 0.0) -> Frame | None:
-        """The next frame that comes by then, if any does; what waits to be sent may take longer."""
+    def _next(self, deadline: float) -> Frame | None:
+        """The next frame that comes by then, if any does."""
         if self._why or self._renewal:
             return None
         process = self._process
         try:
-            _send_on(process, max(deadline, send_by))
+            _send_on(process, deadline)
             frame = process.receiver.receive(deadline)
             process.may_say -= 1
             if process.may_say >= 0:
                 return frame
             self._end("killed: it says more than it is asked")
         except TimeoutError:
-            if self._patience_s and process.since and time.monotonic() - process.since > self._patience_s:
+            if self._patience_s and process.waited_s() > self._patience_s:
                 self._end(f"killed: it took longer than {self._patience_s:g} s over one answer")
         except (EOFError, OSError):
             self._end()
@@ -203,17 +189,16 @@ class Program:
         kind, number, data = frame.header.kind, frame.header.number, frame.header.data
         if kind == "refused":
             self._end(_note(frame) or "it could not be made again")
-        tick = self._process.asked.get(number)
-        if tick is None or tick.trial is None:
+        asked = self._process.asked.get(number)
+        if asked is None:
             return [Reply(f"(packet {number})", data["answer"])] if kind == "done" and "answer" in data else []
         # One that is `taken` may be answered later, but where everybody waits for it while it waits for the next.
-        if kind != "done" and (kind != "taken" or tick.deadline_s is not None):
+        if kind != "done" and (kind != "taken" or asked.deadline_s is not None):
             return []
         del self._process.asked[number]
-        self._process.since = time.monotonic() if self._process.asked else None
         if kind == "taken":
-            return [Reply(tick.trial, None, "took the next packet without an answer")]
-        return [Reply(tick.trial, data.get("answer"), _note(frame))]
+            return [Reply(asked.trial, None, "took the next packet without an answer")]
+        return [Reply(asked.trial, data.get("answer"), _note(frame))]
 
     def _end(self, why: str = "") -> None:
         """End this start of it, for the first reason that was found, and begin the next."""
@@ -226,15 +211,15 @@ class Program:
             old.running.wait(ENDING_S)  # it is ending by itself: how it does is the reason
         self._let_go(old)
         why = why or _ended(old.running)
+        self._lost += [Reply(asked.trial, None, why) for asked in old.asked.values()]
+        self.deaths.append(why)
         try:
-            if len(self.deaths) < STARTS - 1:
+            if len(self.deaths) < STARTS:
                 self._process = self._start()
             else:
                 self._why = f"{why}; it was started {STARTS} times, and no more"
         except (OSError, PalestraError) as error:
             self._why = f"{why}; it cannot be started again: {error}"
-        self._lost += [Reply(tick.trial, None, why) for tick in old.asked.values() if tick.trial is not None]
-        self.deaths.append(why)
 
     def _let_go(self, process: _Process) -> None:
         process.running.kill()
@@ -265,13 +250,10 @@ class Program:
         return -1 if self._why or self._renewal else self._process.bell.fileno()
 
     def close(self) -> None:
-        """End it. What is held goes out first: a program that heard of everything ends by itself, and in order."""
+        """End it. A program that has heard of everything ends by itself, and in order."""
         if self._renewal:
             self._renewal.join()
         if self._process.sock.fileno() >= 0:
-            if self._held:
-                self._post(self._held)
-                self._held.clear()
             self._say_that_it_is_over()
             self._let_go(self._process)
 

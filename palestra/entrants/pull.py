@@ -13,7 +13,6 @@ say that there is no answer: everybody else waits for it.
 """
 
 import socket
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,25 +37,18 @@ class Task:
     def __init__(self, sock: socket.socket, receiver: Receiver) -> None:
         self._sock, self._receiver = sock, receiver
         self._under_way: int | None = None  # the packet that it has and has not answered
-        self._come: deque[tuple[int, dict[str, Any], list[NDArray[Any]]]] = deque()  # and was not fetched
-        self._asks: int | None = None  # which of these asks something
         self._asked: int | None = None  # the newest one on which a decision was asked
 
     def get_data(self) -> Packet:
         """The next packet, when there is one."""
-        from palestra.entrants.inside import packets
-
         if self._under_way is not None:
             send(self._sock, Header("taken", self._under_way))
-        if not self._come:
-            frame = self._receiver.receive()
-            self._come.extend(packets(frame))
-            self._asks = frame.header.number if frame.header.data["ask"] else None
-        number, about, arrays = self._come.popleft()
-        self._under_way = number
-        if number == self._asks:
-            self._asked = number
-        return Packet(arrays[0], about.get("start", 0), about.get("person", 0), bool(about.get("last")))
+        frame = self._receiver.receive()
+        self._under_way = frame.header.number
+        if frame.header.data.get("ask"):
+            self._asked = frame.header.number
+        about = frame.header.data.get("about", {})
+        return Packet(frame.arrays[0], about.get("start", 0), about.get("person", 0), bool(about.get("last")))
 
     def report(self, answer: Any) -> None:
         """Say what the newest second is. Where nothing is asked, nothing is said."""

@@ -236,7 +236,7 @@ class Awaited(Protocol):
         """Await nothing of it any longer."""
 
 
-def ask(line: Awaited, tick: Tick, within_s: float) -> tuple[list[Reply], list[float]]:
+def ask(line: Awaited, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
     """Give a tick and wait until it is dealt with: the replies, and the seconds that it took."""
     started = time.monotonic()
     line.post(tick)
@@ -249,7 +249,7 @@ def ask(line: Awaited, tick: Tick, within_s: float) -> tuple[list[Reply], list[f
     if not wait(line, settled, within_s):
         line.give_up(f"took longer than {within_s:g} s over one packet")
         replies += line.replies()
-    return replies, [time.monotonic() - started]
+    return replies, time.monotonic() - started
 
 
 def wait(line: Any, done: Callable[[], bool], within_s: float) -> bool:
