@@ -228,12 +228,13 @@ def play(
     """Play a live track to one or more programs, exactly as the official run does."""
     from palestra import console, registry
     from palestra.live import Guests, play_live
-    from palestra.playing import Play
+    from palestra.playing import Play, require_live
 
     _require_outputs(None, {".html": report})
     if pace not in ("real", "fast"):
         raise typer.BadParameter(f"{pace!r} is neither real nor fast.", param_hint="--pace")
     chosen = registry.track(track, _pairs(settings))
+    require_live(chosen)
     folder = _data(chosen, data, json)
     order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
@@ -319,6 +320,7 @@ def solve(
     from palestra import console, registry, solving
 
     chosen, program = registry.track(track), registry.solution(track, solution)
+    solving.require_file(chosen, program)
     _require_outputs(None, {chosen.suffix: out})
     answers = solving.solve(chosen, program, _data(chosen, data, False), _pairs(settings), out)
     console.say(f"{out}: {answers.height} answers by {program.name} ({program.title}).")

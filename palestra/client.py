@@ -117,6 +117,7 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
                 url, additional_headers=headers, compression=None, max_size=wire.MAX_BYTES, ping_interval=None
             ) as connection:
                 _keep_alive(connection.socket)
+                _say(f"connected to {url}")
                 why = game.sit(connection)
                 tries, lost_at = 0, time.monotonic()
         except InvalidURI as error:
@@ -126,7 +127,9 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
         except (OSError, InvalidHandshake) as error:
             why = str(error) or type(error).__name__
         if not why:
+            _say(f"the run is over; {game.answered:,} answers were given")
             return
+        _say(f"{why}; trying again")
         wait_s = min(FIRST_WAIT_S * 2.0**tries, LONGEST_WAIT_S)
         tries += 1
         if time.monotonic() + wait_s - lost_at > retry_s:
@@ -134,11 +137,16 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
         time.sleep(wait_s)
 
 
+def _say(text: str) -> None:
+    print(f"palestra.client: {text}", file=sys.stderr, flush=True)
+
+
 class _Game:
     """A run, from the contestant's side, over any number of connections."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
+        self.answered = 0
         self._number, self._reply = 0, b""  # the newest tick that was dealt with, and what was said to it
 
     def sit(self, connection: ClientConnection) -> str:
@@ -164,6 +172,7 @@ class _Game:
             trial = Trial(tick["trial"], tick["data"], about, tick["deadline_s"])
             self._reply = _encoded({"kind": "done", "number": number}, self._player.say(trial, tick["ask"]))
             self._number = number
+            self.answered += bool(tick["ask"])
         return self._reply
 
 

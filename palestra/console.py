@@ -1,5 +1,6 @@
 """What commands print. Results go to standard output, words about the work to standard error."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from palestra.records import Estimate, Metric, Result, Track
 if TYPE_CHECKING:
     from palestra.live import Replayed
     from palestra.playing import Played
+    from palestra.recording import Recording
     from palestra.scoring import Scored
 
 DIGITS = 3
@@ -102,29 +104,36 @@ def show_result(track: Track, result: Result, json: bool) -> None:
 
 
 def show_played(track: Track, played: "Played", json: bool) -> None:
-    """The outcome of a live run: one Result, or a board of several."""
+    """The outcome of a live run: how it went, one Result or a board of several, and what programs printed."""
+    run = played.recording
     for name, why in played.refused.items():
         say(f"{printable(name)} could not take part: {printable(why)}")
     _show_outcomes(track, played.scored, json)
-    end = played.recording.end
-    for name, output in (end.outputs if end and not json else {}).items():
-        if played.scored[name].rows["answered"].all():
-            continue
-        for why in end.deaths[name] if end else []:
-            say(f"{printable(name)} was started again: {printable(why)}")
-        if output:
+    if json or run.end is None:
+        return
+    _show_summaries(track, run)
+    for name, output in run.end.outputs.items():
+        if output and not played.scored[name].rows["answered"].all():
             say(f"What {printable(name)} printed last:")
             say("\n".join(f"  {printable(line)}" for line in output.splitlines()[-LAST_LINES:]))
+    say(f"The run is recorded: palestra replay {run.folder}")
+
+
+def _show_summaries(track: Track, run: "Recording") -> None:
+    """How each entrant's run went, in a few lines, with what was wrong with its answers and why its program ended."""
+    from palestra.timeline import summary
+
+    for who in run.head.entrants:
+        typer.echo("\n".join(summary(run, who.name, track)))
+        for why, count in Counter(run.end.deaths.get(who.name, []) if run.end else []).most_common():
+            typer.echo(f"  {count} × {printable(why)}")
 
 
 def show_replayed(replayed: "Replayed", json: bool) -> None:
     """A recorded run: its timeline, its results, and whether they are those of then."""
-    from palestra.timeline import summary
-
     run = replayed.recording
     if not json:
-        for who in run.head.entrants:
-            typer.echo("\n".join(summary(run, who.name)))
+        _show_summaries(replayed.track, run)
     _show_outcomes(replayed.track, replayed.scored, json)
     if run.end is None:
         say(f"{run.folder} was stopped before its end: it does not count, and may be repeated with --run {run.folder}")

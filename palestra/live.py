@@ -50,7 +50,7 @@ def play_live(track: Track, data: Path, guests: Guests, order: Play, folder: Pat
     folder = fresh_folder(folder or Path("runs") / f"{track.id}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with ExitStack() as stack:
         entries = _entries(track, data, guests, order, stack)
-        console.say(f"{track.title}: {', '.join(entry.name for entry in entries)}. The run is recorded in {folder}")
+        console.say(f"{track.title}: {', '.join(entry.name for entry in entries)}")
         return play(track, data, entries, order, folder)
 
 
@@ -60,9 +60,12 @@ def _entries(track: Track, data: Path, guests: Guests, order: Play, stack: ExitS
     entries = [opening.open_entry(one, solutions, terms, stack) for one in opening.called(guests.words)]
     if guests.teams:
         called = opening.listen(guests.listen or "127.0.0.1:0", guests.teams, track.id, terms, stack)
+        where = "" if guests.listen else " (on this machine alone: --listen HOST:PORT lets others in)"
         for entry in called:
             if isinstance(entry.line, TeamLine):
-                console.say(f"{entry.name} dials in: python -m palestra.client {entry.what} {entry.line.token} PROGRAM")
+                console.say(
+                    f"{entry.name} dials in{where}: python -m palestra.client {entry.what} {entry.line.token} PROGRAM"
+                )
         entries += called
     if guests.lsl:
         if track.signal is None:

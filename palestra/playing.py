@@ -65,10 +65,14 @@ class Played:
     refused: dict[str, str]  # who could not take part, and why
 
 
-def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
+def require_live(track: Track) -> None:
     if track.stream is None:
         raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
-    return track.stream(data)
+
+
+def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
+    require_live(track)
+    return track.stream(data) if track.stream else []
 
 
 def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
@@ -206,7 +210,9 @@ class _Hall:
             for number, sitting in enumerate(sittings):
                 self.log.recorder.sitting = number
                 watch.sitting(number)
+                watch.window(sitting.window_s > 0)
                 self._wait(started + opening_s.get(sitting.name, 0.0), lines)
+                watch.window(False)
                 if sitting.window_s and self._take_versions(sitting, sittings):
                     lines = self._lines(sittings)
                 for entry in self.entries:

@@ -23,7 +23,7 @@ def load(file: Path) -> Scored:
     """The scores and the Result as they were saved."""
     if not file.is_file():
         found = "is a folder" if file.is_dir() else "is not there"
-        raise PalestraError(f"{file}: {found}; expected a file that --scores-out wrote.")
+        raise PalestraError(f"{file}: {found}; expected a file that --scores-out wrote, or a run of `palestra play`.")
     try:
         text = pl.read_parquet_metadata(file).get(KEY)
         rows = pl.read_parquet(file)

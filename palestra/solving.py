@@ -17,10 +17,15 @@ from palestra.records import Solution, Track
 from palestra.scoring import code_digest
 
 
-def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
-    """Fit, predict and write a submission; answers for every trial."""
+def require_file(track: Track, solution: Solution) -> None:
     if track.write is None or solution.predict is None:
         raise PalestraError(f"{track.id} takes no files: `palestra play {track.id} {solution.name}` runs it live.")
+
+
+def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
+    """Fit, predict and write a submission; answers for every trial."""
+    require_file(track, solution)
+    assert track.write is not None
     for name in changes:
         if name not in solution.options:
             raise UnknownName(f"option of {solution.name}", name, solution.options)

@@ -69,6 +69,7 @@ class Watch:
         self._sitting = 0
         self._sent = 0
         self._first_at = self._last_at = clock()  # when the first and the last tick went out
+        self._window = False
         self._pause_s = 0.0  # until something is due
         self._drawn_at = self._scored_at = -np.inf
         self._ordered = list(standings.all.values())
@@ -87,6 +88,10 @@ class Watch:
     def sitting(self, number: int) -> None:
         """The sitting with this number, from 0, begins."""
         self._sitting = number
+
+    def window(self, is_open: bool) -> None:
+        """Whether versions may be registered now."""
+        self._window = is_open
 
     def sent(self, count: int = 1) -> None:
         """So many more ticks went out."""
@@ -153,7 +158,8 @@ class Watch:
     def _left(self) -> str:
         """How long it will take still, by the pace so far; what the pauses between sittings add is not known yet."""
         if self._pause_s > PAUSE_S:
-            return f"next in {duration(self._pause_s)}"
+            window = "versions may be registered, " if self._window else ""
+            return f"{window}next in {duration(self._pause_s)}"
         if self._sent < 2:
             return ""
         pace_s = (self._last_at - self._first_at) / (self._sent - 1)

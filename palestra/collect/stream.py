@@ -91,8 +91,7 @@ def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, log: Log) ->
     for tick in ticks:
         _serve(desks, clock, start, tick.due_s)
         log.sent(tick, clock.now() - start)
-        for desk in desks:
-            desk.send(tick, clock.now() - start)
+        _send(desks, tick, clock, start)
         if tick.trial is not None and tick.deadline_s is None:
             start += _wait_for_all(desks, clock, start)
     last = max((desk.last_deadline_s for desk in desks), default=0.0)
@@ -101,13 +100,22 @@ def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, log: Log) ->
         desk.close(math.inf)
 
 
+def _send(desks: Sequence["_Desk"], tick: Tick, clock: Clock, start: float) -> None:
+    """Send a tick to everybody. Who has it first may answer while others still get it, and is seen to do so."""
+    for desk in desks:
+        desk.send(tick, clock, start)
+        if len(desks) > 1:
+            for other in desks:
+                other.take(clock.now() - start, clock.heard() - start)
+
+
 def _serve(desks: Sequence["_Desk"], clock: Clock, start: float, until_s: float) -> None:
     """Take answers and close decisions until it is time for something else."""
     lines = [desk.line for desk in desks]
     while True:
         now_s, next_s = clock.now() - start, until_s
         for desk in desks:
-            desk.take(clock.heard() - start)
+            desk.take(clock.now() - start, clock.heard() - start)
             if desk.open:
                 desk.close(now_s)
                 next_s = min(next_s, desk.next_close_s)
@@ -122,7 +130,7 @@ def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float
     while any(desk.waits for desk in desks):
         clock.wait(math.inf, [desk.line for desk in desks])
         for desk in desks:
-            desk.take(clock.heard() - start)
+            desk.take(clock.now() - start, clock.heard() - start)
     return clock.now() - before
 
 
@@ -135,27 +143,30 @@ class _Desk:
     open: dict[str, tuple[Tick, float]] = field(default_factory=dict)  # trial → tick, when it was sent
     last_deadline_s: float = 0.0
 
-    def send(self, tick: Tick, now_s: float) -> None:
+    def send(self, tick: Tick, clock: Clock, start: float) -> None:
         self.line.post(tick)
+        now_s = clock.now() - start  # only now it has it: that is the host's time, and not its own
         if tick.trial is not None:
             self.open[tick.trial] = (tick, now_s)
             if tick.deadline_s is not None:
                 self.last_deadline_s = max(self.last_deadline_s, now_s + tick.deadline_s)
 
-    def take(self, now_s: float) -> None:
-        """What came counts from when it may have come; of what came too late, only that it came is told."""
+    def take(self, now_s: float, heard_s: float) -> None:
+        """What came is judged by when it may have come, `heard_s`, and recorded by when it was seen; of what came too
+        late, only that it came is told."""
         for reply in self.line.replies():
             found = self.open.get(reply.trial)
             if found is None:
                 self.log.strayed(self.line.name, reply, now_s)
                 continue
             tick, sent_s = self.open.pop(reply.trial)
-            if tick.deadline_s is not None and now_s - sent_s > tick.deadline_s:
+            limit_s = math.inf if tick.deadline_s is None else sent_s + tick.deadline_s
+            if max(heard_s, sent_s) - sent_s > limit_s - sent_s:
                 self._close(tick, sent_s, "late")
                 self.log.strayed(self.line.name, reply, now_s)
             else:
                 answer = None if reply.note else reply.answer
-                self._decide(tick, sent_s, max(now_s, sent_s), answer, reply.note)
+                self._decide(tick, sent_s, min(now_s, limit_s), answer, reply.note)
 
     def close(self, now_s: float) -> None:
         """Close what is past its deadline, and everything of an entrant that is gone."""

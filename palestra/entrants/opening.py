@@ -8,11 +8,11 @@ from pathlib import Path
 from palestra.entrants import bundle, sandbox
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.dialled import Dialled
-from palestra.entrants.listening import Listening, TeamLine
+from palestra.entrants.listening import RUN_OVER, Listening, TeamLine
 from palestra.entrants.lsl import LslLine
 from palestra.entrants.program import Program
 from palestra.entrants.sandbox import Backend, Limits
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 
 SOCKETS = ("ws://", "wss://")
@@ -80,7 +80,7 @@ class Entry:
     @property
     def deaths(self) -> list[str]:
         """Why its program, or the connection to it, ended; each time."""
-        return [] if isinstance(self.line, LslLine) else list(self.line.deaths)
+        return [] if isinstance(self.line, LslLine) else [why for why in self.line.deaths if why != RUN_OVER]
 
     @property
     def output(self) -> str:
@@ -99,8 +99,19 @@ def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack:
     path = Path(one.what)
     if not path.exists():
         known = [name for name, solution in solutions.items() if solution.plays]
+        known += [str(other) for other in path.parent.iterdir()] if "/" in one.what and path.parent.is_dir() else []
         raise UnknownName("entrant (a solution, a bundle's folder, .zip or .tar.gz, or ws://…)", one.what, known)
-    return start(one.name, stack.enter_context(bundle.unpacked(path, backend)), backend, terms, stack)
+    try:
+        unpacked = stack.enter_context(bundle.unpacked(path, backend))
+    except Refused as refusal:
+        raise PalestraError(f"{path} is no bundle: {refusal}.{_hint(path)}") from None
+    return start(one.name, unpacked, backend, terms, stack)
+
+
+def _hint(path: Path) -> str:
+    if path.suffix == ".py":
+        return f" Name the folder that holds {bundle.PROGRAM}."
+    return f" Did you mean {path / 'bundle'}?" if (path / "bundle" / bundle.PROGRAM).is_file() else ""
 
 
 def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: ExitStack) -> Entry:

@@ -7,7 +7,7 @@ import pytest
 from palestra.entrants import opening, sandbox
 from palestra.entrants.opening import Called, Terms, called, open_entry
 from palestra.entrants.sandbox import Backend, Limits
-from palestra.errors import PalestraError, Refused, UnknownName
+from palestra.errors import PalestraError, UnknownName
 from palestra.records import Solution
 from tests import hall
 
@@ -54,7 +54,8 @@ def test_a_solution_for_files_cannot_be_played_to():
 
 def test_what_is_no_bundle_is_refused_before_anything_starts(tmp_path):
     hall.require_sandbox()
-    with ExitStack() as stack, pytest.raises(Refused, match=r"expected Algorithm/MyAlgorithm\.py"):
+    refused = pytest.raises(PalestraError, match=r"is no bundle: .* expected Algorithm/MyAlgorithm\.py")
+    with ExitStack() as stack, refused:
         open_entry(Called("x", str(tmp_path)), {}, TERMS, stack)
 
 
