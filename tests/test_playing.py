@@ -202,7 +202,7 @@ def test_without_a_deadline_one_that_has_nothing_to_say_is_not_waited_for_in_vir
 
 
 def test_in_real_time_answers_come_back_and_nothing_is_sent_before_its_time(tmp_path):
-    data = write_data(tmp_path / "data", sittings=1, ticks=40, every_s=0.004, deadline_s=1.0)
+    data = write_data(tmp_path / "data", sittings=1, ticks=40, every_s=0.004, deadline_s=3.0)
     ran = light_run(tmp_path, data, pace="real")
     assert ran.accuracy("good") == 1.0
     assert all(one.sent_s >= one.due_s for one in ran.played.recording.ticks())

@@ -34,7 +34,7 @@ def main() -> None:
         algorithm = make()
     except BaseException as error:
         traceback.print_exc()
-        send(sock, Header("refused", data={"note": words(error)}))
+        send(sock, Header("refused", data={"note": f"{words(error)}{_where(error)}{_hint(error)}"}))
         return
     send(sock, Header("ready"))
     receiver = Receiver(sock, spin_s=SPIN_S)
@@ -63,6 +63,22 @@ def make() -> Any:
         missing = [name for name in GIVEN if not _has(found, (name,))]
         raise TypeError(f"{CLASS} has no method {' and no method '.join(missing)}; methods may not be renamed")
     return found()
+
+
+def _where(error: BaseException) -> str:
+    """The line of the bundle that failed."""
+    here = os.getcwd()  # noqa: PTH109 - as above
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(here)]
+    return f" ({os.path.relpath(lines[-1].filename, here)}, line {lines[-1].lineno})" if lines else ""
+
+
+def _hint(error: BaseException) -> str:
+    """What beginners need to know of a sandbox."""
+    if isinstance(error, ModuleNotFoundError):
+        return ". What a program needs beyond numpy and its like, the bundle brings in wheels/"
+    if isinstance(error, FileNotFoundError):
+        return ". A program sees its bundle alone, and opens files by names relative to it"
+    return ""
 
 
 def _has(kind: type, methods: tuple[str, ...]) -> bool:

@@ -32,6 +32,7 @@ MAX_BYTES = 8_000_000_000  # of a pickle that can be mapped: 20 times a person
 MAX_LOADED_BYTES = 600_000_000  # of one that must be loaded: a person in protocol 2, which writes bytes as text
 MAX_TAKEN_BYTES = 65_536  # of a pickle around its array's bytes; numpy writes about 200
 BLOCK = 65_536  # samples handled at once
+LOOKED_AT = 8_192  # the same where only triggers are wanted: the pages they lie on are 20 times as much
 EXPECTED = f"one array of {ROWS} rows ({CHANNELS} of EEG and the trigger), float32 or float64"
 
 
@@ -105,13 +106,13 @@ def person_number(file: Path) -> int | None:
 def _triggers(signal: NDArray[Any], mapping: mmap.mmap | None, where: str) -> NDArray[np.uint8]:
     """The last row, checked. In an array of Fortran's order this passes over the whole file, block by block."""
     row = np.empty(signal.shape[1], np.uint8)
-    for at in range(0, len(row), BLOCK):
-        values = np.array(signal[-1, at : at + BLOCK], np.float64)
+    for at in range(0, len(row), LOOKED_AT):
+        values = np.array(signal[-1, at : at + LOOKED_AT], np.float64)
         wrong = np.flatnonzero(~((values >= 0) & (values <= 255) & (values == np.rint(values))))
         if len(wrong):
             place = f"{where}: row {ROWS}, sample {at + wrong[0] + 1:,}"
             refuse(place, f"the trigger {float(values[wrong[0]])!r}", "an integer from 0 to 255")
-        row[at : at + BLOCK] = values
+        row[at : at + LOOKED_AT] = values
         if mapping is not None:
             mapping.madvise(mmap.MADV_DONTNEED)
     return row

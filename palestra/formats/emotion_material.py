@@ -176,7 +176,7 @@ class Span(NamedTuple):
 def events(row: NDArray[Any]) -> list[Event]:
     """Where triggers begin in a row; one held for several samples counts once."""
     row = np.asarray(row)
-    begins = np.flatnonzero((row != 0) & (row != np.concatenate([[0], row[:-1]])))
+    begins = np.flatnonzero((row != 0) & np.concatenate([np.ones(1, bool), row[1:] != row[:-1]])[: len(row)])
     return [Event(int(sample), int(row[sample])) for sample in begins]
 
 

@@ -29,7 +29,7 @@ PACKET = RATE_HZ // 5  # samples that are sent at once
 PER_DECISION = 5  # packets
 WINDOW = PER_DECISION * PACKET  # samples that a decision is about: those sent last
 EDGE = RATE_HZ  # samples at either end of a video that are not scored
-RELEASED = 500  # packets after which what was read of a file is let go
+RELEASED = 100  # packets after which what was read of a file is let go
 NEUTRAL = next(emotion.label for emotion in EMOTIONS if emotion.name == "neutral")
 VALENCE_OF = {emotion.label: emotion.valence for emotion in EMOTIONS}
 UNIT_NAMES = {"µV": "microvolts", "V": "volts"}  # as LSL and XDF spell them

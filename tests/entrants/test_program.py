@@ -111,7 +111,12 @@ def test_what_is_no_number_is_told_in_words_and_the_run_goes_on(program, value, 
         ("Mine", GOOD, "has no class MyAlgorithm"),
         ("MyAlgorithm", GOOD.replace("get_data", "take"), "has no method get_data"),
         ("MyAlgorithm", GOOD.replace("self.seen = 0", "raise ValueError('no weights')"), "no weights"),
-        ("MyAlgorithm", "import nothing_like_this\n", "nothing_like_this"),
+        (
+            "MyAlgorithm",
+            "import nothing_like_this\n",
+            r"nothing_like_this.* \(Algorithm/MyAlgorithm.py, line 3\).*wheels/",
+        ),
+        ("MyAlgorithm", GOOD.replace("self.seen = 0", "open('/home/me/x')"), "line 5.*opens files by names relative"),
         ("MyAlgorithm", "import os\nos._exit(3)\n", "ended before it was ready"),
     ],
 )
