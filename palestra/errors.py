@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import msgspec
 
 SHOWN = 20  # faults that are shown one by one; the rest are counted
+LONGEST_NOTE = 200  # letters of what a program says itself
 
 
 class PalestraError(Exception):
@@ -108,3 +109,9 @@ def clip(text: object, limit: int = 60) -> str:
     """Quote something a stranger wrote, cut to a length that fits in a message."""
     shown = repr(text)
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def clean(text: str) -> str:
+    """What a stranger wrote, in one printable line that is not too long."""
+    letters = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST_NOTE])
+    return " ".join(letters.split())[:LONGEST_NOTE]

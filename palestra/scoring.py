@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 import palestra
+from palestra.collect.answers import ABOUT
 from palestra.errors import Faults, PalestraError, Refused
 from palestra.metrics.resample import MIN_UNITS, draw_weights, interval
 from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
 
 RESAMPLES = 1000
-BESIDE = ("latency_s", "note")  # columns of live answers that are no answer
 Advance = Callable[[int], None]  # told how many rows were done, for progress bars
 
 
@@ -82,7 +82,7 @@ def score(
 
 def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Advance | None = None) -> pl.DataFrame:
     """The scores of each trial, in the order of the truth. A trial without an answer keeps its row and is charged."""
-    columns = [name for name in answers.columns if name not in ("trial", *BESIDE)]
+    columns = [name for name in answers.columns if name not in ("trial", *ABOUT)]
     truth = sheet.truth
     rows = _aligned(sheet, answers)
     unanswered = pl.all_horizontal(pl.col(name).is_null() for name in columns)

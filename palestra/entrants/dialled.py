@@ -27,8 +27,8 @@ from websockets.uri import WebSocketURI, parse_uri
 from palestra import wire
 from palestra.entrants import remote
 from palestra.entrants.bell import Bell
-from palestra.entrants.remote import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said, clean
-from palestra.errors import PalestraError, refuse
+from palestra.entrants.remote import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
+from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
 
 OPENING_S = 10.0  # from the first packet to the metadata

@@ -17,13 +17,13 @@ import numpy as np
 
 from palestra.entrants.frames import Frame, Header, Receiver, send
 from palestra.entrants.plan import SOCKET_FD
+from palestra.errors import clean
 
 MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
 GIVEN, FETCHED = ("get_data", "algorithm"), ("set_task", "run")
 WHOLE = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
 BROKEN = frozenset({np.float16, np.float32, np.float64})
 MOST_NUMBERS = 64  # in one answer
-LONGEST_NOTE = 200
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more
 
 
@@ -132,7 +132,7 @@ def words(error: BaseException) -> str:
         text = f"{type(error).__name__}: {error}"
     except BaseException:
         text = type(error).__name__
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:LONGEST_NOTE]
+    return clean(text)
 
 
 if __name__ == "__main__":

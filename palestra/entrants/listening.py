@@ -31,8 +31,8 @@ from websockets.server import ServerProtocol
 from palestra import wire
 from palestra.entrants import remote
 from palestra.entrants.bell import Bell
-from palestra.entrants.remote import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said, clean
-from palestra.errors import PalestraError
+from palestra.entrants.remote import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
+from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
 
 HANDSHAKE_BYTES, HANDSHAKE_S = 16 << 10, 10.0  # of one who has not said who it is

@@ -17,10 +17,9 @@ from palestra.entrants import sandbox
 from palestra.entrants.bell import Bell
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.frames import BadFrame, Frame, Header, Receiver, Sender
-from palestra.entrants.remote import clean
 from palestra.entrants.running import Running
 from palestra.entrants.sandbox import Backend, Limits
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, clean
 from palestra.formats.files import human_bytes
 from palestra.records import Reply, Tick
 

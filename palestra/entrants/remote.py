@@ -21,6 +21,7 @@ from websockets.server import ServerProtocol
 from palestra import wire
 from palestra.entrants.bell import Bell
 from palestra.entrants.frames import SEND_FLAGS
+from palestra.errors import clean
 from palestra.formats.files import human_bytes
 from palestra.records import Reply, Tick
 
@@ -29,7 +30,7 @@ QUEUE_BYTES = 64 << 20  # that may wait for one who does not read
 READ_BYTES = 16 << 10  # at one look: at their worst they take ten milliseconds to read
 MOST_NONSENSE = 1000  # messages that answer nothing, in one run; who says more is not listened to
 PARTS = 64  # of what waits that are sent at once
-LONGEST_NOTE, LONGEST_REASON = 200, 120  # letters of a note; bytes that a closing frame has for one
+LONGEST_REASON = 120  # bytes that a closing frame has for why
 LOOK_S = 0.02  # between two looks at a line that is waited for: it may have a time to keep
 KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}  # a peer without power is found out by then
 
@@ -269,9 +270,3 @@ def wait(line: Any, done: Callable[[], bool], within_s: float) -> bool:
 def read(message: bytes) -> Any:
     """What a message from an entrant says."""
     return wire.decode(message, REPLY_BYTES, REPLY_ITEMS)
-
-
-def clean(text: str) -> str:
-    """What a stranger wrote, cut and printable."""
-    letters = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST_NOTE])
-    return " ".join(letters.split())[:LONGEST_NOTE]
