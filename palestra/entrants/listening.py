@@ -79,7 +79,7 @@ class Listening:
 
     def line(self, team: str, token: str = "", patience_s: float | None = None) -> "TeamLine":
         """The line to a team. Its token, a new one where none is given, is for the team alone."""
-        token = token or secrets.token_urlsafe()
+        token = token or secrets.token_hex()  # no sign among them that a shell or a parser takes for something else
         if team in self._lines or any(line.token == token for line in self._lines.values()):
             raise PalestraError(f"There is a line to {team!r}, or with its token, already.")
         self._lines[team] = TeamLine(self, team, token, patience_s)

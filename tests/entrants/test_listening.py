@@ -520,3 +520,7 @@ def test_whatever_bytes_come_nothing_is_raised_and_the_next_is_served(data, know
         team.post(tick("t1"))
         client.send(done(1, answer=1))
         assert hear(team)[0].answer == 1
+
+
+def test_a_token_is_never_taken_for_an_option(hall):
+    assert all(hall.listening.line(f"team{i}").token.isalnum() for i in range(200))
