@@ -14,6 +14,32 @@ class PalestraError(Exception):
     """Something a person can mend. The message is shown as it is, without a traceback."""
 
 
+class Told(PalestraError):
+    """An error in the languages that pages are shown in. Terminals and logs have the English."""
+
+    def __init__(self, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.zh = zh
+
+    def in_language(self, language: str) -> str:
+        return self.zh if language == "zh" else str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Told, (str(self), self.zh)  # so that it can come back from a worker process
+
+
+class Missing(Told):
+    """What was asked for is not there, or not for whoever asks."""
+
+
+class SignedOut(Told):
+    """Only for those who have signed in."""
+
+
+class Forbidden(Told):
+    """Not for whoever asks, whoever they are."""
+
+
 class UnknownName(PalestraError):
     """A name that nothing here has."""
 

@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from palestra.errors import SHOWN, Fault, Faults, PalestraError, Refused, UnknownName, clip, refuse
+from palestra.errors import SHOWN, Fault, Faults, Forbidden, PalestraError, Refused, Told, UnknownName, clip, refuse
 
 
 def test_an_unknown_name_gets_the_nearest_known_one():
@@ -65,3 +65,17 @@ def test_errors_come_back_from_worker_processes(error):
 
 def test_a_long_list_of_names_is_cut():
     assert str(UnknownName("trial", "?", (f"t{i}" for i in range(1000)))).endswith("and 980 more.")
+
+
+def test_what_is_told_in_two_languages_prints_as_english():
+    error = Told("The team is full.", "队伍已满。")
+    assert (str(error), error.in_language("en"), error.in_language("zh")) == (
+        "The team is full.", "The team is full.", "队伍已满。"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Told, Forbidden])
+def test_both_languages_come_back_from_worker_processes(kind):
+    back = pickle.loads(pickle.dumps(kind("no", "不")))
+    assert isinstance(back, Told)
+    assert (str(back), back.zh) == ("no", "不")

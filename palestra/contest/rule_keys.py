@@ -1,0 +1,93 @@
+"""Every key that a contest file may have: the reader follows these tables, and docs/contest-file.md is held to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from palestra.contest import rule_values as values
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a table."""
+
+    read: values.Reader
+    field: str = ""  # what the rules call it, where that is something else
+    needed: bool = False
+
+
+AUDIENCES = values.choice("everyone", "teams", "organisers")
+
+CONTEST = {
+    "id": Key(values.identifier, needed=True),
+    "name": Key(values.words, needed=True),
+    "about": Key(values.words),
+    "organiser": Key(values.words),
+    "zone": Key(values.zone_name, needed=True),
+    "team_limit": Key(values.whole(1, 1_000)),
+    "declaration": Key(values.words),
+    "holidays": Key(values.days),
+    "notice": Key(values.length, field="notice_ms"),
+}
+
+REGISTRATION = {
+    "opens": Key(values.opening, field="registration_opens"),
+    "closes": Key(values.closing, field="registration_closes"),
+}
+
+PHASE = {
+    "id": Key(values.identifier, needed=True),
+    "title": Key(values.words, needed=True),
+    "about": Key(values.words),
+    "track": Key(values.identifier, needed=True),
+    "settings": Key(values.settings),
+    "data": Key(values.folder),
+    "opens": Key(values.opening, needed=True),
+    "closes": Key(values.closing, needed=True),
+    "entry": Key(values.choice("everyone", "promoted")),
+    "quota": Key(values.quota),
+    "fault_quota": Key(values.quota),
+    "limit": Key(values.size, field="limit_bytes"),
+    "file_name": Key(values.file_name),
+    "allow_missing": Key(values.truth_value),
+    "board": Key(values.choice("best", "last")),
+    "board_for": Key(AUDIENCES),
+    "history_for": Key(AUDIENCES),
+    "freeze": Key(values.opening),
+    "freeze_own": Key(values.choice("hidden", "shown")),
+    "split": Key(values.share),
+    "ties": Key(values.ties),
+    "pace": Key(values.choice("real", "fast")),
+    "timing": Key(values.choice("track", "lockstep")),
+    "licence": Key(values.words),
+    "access": Key(values.choice("open", "requested")),
+}
+
+PROMOTION = {
+    "to": Key(values.identifier, needed=True),
+    "top": Key(values.whole(1, 100_000), needed=True),
+}
+
+VERIFICATION = {
+    "within": Key(values.working_days, field="working_days", needed=True),
+    "name": Key(values.file_name),
+    "limit": Key(values.size, field="limit_bytes"),
+    "tolerance": Key(values.number),
+}
+
+AWARD = {
+    "phase": Key(values.identifier),
+    "title": Key(values.words, needed=True),
+    "count": Key(values.whole(1, 10_000), needed=True),
+}
+
+# As they are headed in the file. The keys of [weights] are the ids of phases.
+TABLES: dict[str, dict[str, Key]] = {
+    "[contest]": CONTEST,
+    "[registration]": REGISTRATION,
+    "[[phase]]": PHASE,
+    "[phase.promotion]": PROMOTION,
+    "[phase.verification]": VERIFICATION,
+    "[weights]": {},
+    "[[award]]": AWARD,
+}
