@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError, UnknownName
-from palestra.metrics.resample import MIN_UNITS, interval
+from palestra.metrics.order import position
+from palestra.metrics.resample import INTERVAL_SHARES, MIN_UNITS
 from palestra.records import Estimate, Metric, Track
 from palestra.scoring import RESAMPLES, Scored, draw
+
+AT_ONCE = 16  # entries that are compared with a band's first in one go
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -33,21 +37,46 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
     for name in names:
         if names.count(name) > 1:
             raise PalestraError(f"Two entries are called {name!r}. Tell them apart with --entrant when scoring.")
-    sign = 1 if track.ranks.better == "lower" else -1
     standing = partial(_standing, _deciding(track))
     ordered = sorted(entries, key=standing)
-    draws = _resampled(track, ordered)
-    places: list[Place] = []
-    first = 0
-    for i, entry in enumerate(ordered):
-        worse = sign * (draws[i] - draws[first])
-        if len(worse) and interval(worse)[0] > 0:
-            first = i
-        tied = i > 0 and standing(entry) == standing(ordered[i - 1])
-        rank = places[-1].rank if tied else i + 1
-        band = (places[-1].band or 0) + (first == i) if places else 1
-        places.append(Place(rank, band if len(worse) else None, entry.result.entrant, entry.result.metrics))
-    return places
+    spots = placed([standing(entry) for entry in ordered], _resampled(track, ordered), track.ranks)
+    return [
+        Place(rank, band, entry.result.entrant, entry.result.metrics)
+        for (rank, band), entry in zip(spots, ordered, strict=True)
+    ]
+
+
+def placed(
+    standings: Sequence[tuple[float, ...]], draws: Sequence[NDArray[np.floating[Any]]], metric: Metric
+) -> list[tuple[int, int | None]]:
+    """Rank and band of entries that are in order: what put each in its place, and its metric in every resample."""
+    bands = _bands(draws, 1 if metric.better == "lower" else -1)
+    spots: list[tuple[int, int | None]] = []
+    for i, standing in enumerate(standings):
+        rank = spots[-1][0] if i and standing == standings[i - 1] else i + 1
+        spots.append((rank, bands[i]))
+    return spots
+
+
+def _bands(draws: Sequence[NDArray[np.floating[Any]]], sign: int) -> Sequence[int | None]:
+    """The band of each entry. A few are compared with a band's first at once; how far it goes is seen then."""
+    if not len(draws) or not len(draws[0]):
+        return [None] * len(draws)
+    table = sign * np.asarray(draws, np.float64)
+    low = position(INTERVAL_SHARES[0], table.shape[1])
+    bands, first, i, band = [1] * len(table), 0, 1, 1
+    while i < len(table):
+        worse = table[i : i + AT_ONCE] - table[first]
+        beyond = np.partition(worse, low - 1, axis=1)[:, low - 1] > 0
+        beyond &= ~np.isnan(worse).any(axis=1)
+        count = int(beyond.argmax()) if beyond.any() else len(worse)
+        bands[i : i + count] = [band] * count
+        i += count
+        if beyond.any():
+            first, band = i, band + 1
+            bands[i] = band
+            i += 1
+    return bands
 
 
 def _deciding(track: Track) -> list[Metric]:
