@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from palestra.films import Film
     from palestra.report import Block
 
+HIDDEN = ("test_GT", openeds.PICKLE)  # where the release keeps its labels, in a folder or beside it
 COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
 
 
@@ -223,7 +224,13 @@ def track(settings: Settings) -> Track:
         picture=picture,
         film=film,
         make=make,
-        hidden=("truth", "test_GT", f"{openeds.RELEASE}/test_GT"),
+        hidden=(
+            "truth",
+            "test_GT",
+            f"{openeds.RELEASE}/test_GT",
+            openeds.PICKLE,
+            f"{openeds.RELEASE}/{openeds.PICKLE}",
+        ),
         describe=describe,
         settings=settings,
         configure=track,
