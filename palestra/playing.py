@@ -1,6 +1,7 @@
 """A live run from its start to its Result: the stream is played to all entrants at once, recorded and scored."""
 
 import gc
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from palestra.entrants import opening
 from palestra.entrants.opening import Entry, Terms
 from palestra.entrants.sandbox import Limits
 from palestra.errors import PalestraError
+from palestra.following import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.recording import End, Head, Recorder, Recording, Who
 from palestra.records import Reply, Result, Sitting, Tick, Track
 from palestra.scoring import Scored, Sheet
@@ -38,6 +40,10 @@ ROOM_S = 0.1  # until something is due, that leaves time to see how things stand
 NICE = -10  # the host's priority in real time, where it may be raised
 
 
+class NotReady(PalestraError):
+    """Nobody can take part: the programs are to blame, and not the run."""
+
+
 @dataclass(frozen=True)
 class Play:
     """How a run is to be."""
@@ -48,6 +54,7 @@ class Play:
     trusted: bool = False  # whether programs need no sandbox
     seed: int = 0  # of the resampling behind the intervals
     watched: bool = True  # whether the terminal shows it
+    follower: Follower | None = None
 
     def terms(self, sittings: Iterable[Sitting]) -> Terms:
         """What programs get: time for all of it."""
@@ -81,7 +88,10 @@ def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folde
     entries, refused = _ready(entrants)
     head = _head(track, data, order, entries, sittings)
     clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
-    log = _Log(Standings(track, sheet, [entry.name for entry in entries]), order.pace == "fast")
+    names = [entry.name for entry in entries]
+    log = _Log(Standings(track, sheet, names), order.pace == "fast", order.follower)
+    if order.follower:
+        order.follower.begin(sittings, names, refused)
     with ExitStack() as stack:
         log.recorder = stack.enter_context(closing(Recorder(folder, head)))
         hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
@@ -115,12 +125,12 @@ def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
             entry.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
         except PalestraError as error:
             if len(entrants) == 1:
-                raise
+                raise NotReady(str(error)) from None
             refused[entry.name] = str(error)
             entry.line.close()
     left = [entry for entry in entrants if entry.name not in refused]
     if not left:
-        raise PalestraError("\n".join(["No entrant can take part.", *refused.values()]))
+        raise NotReady("\n".join(["No entrant can take part.", *refused.values()]))
     return left, refused
 
 
@@ -148,16 +158,23 @@ class _Log:
     recorder: Recorder
     watch: Watch
 
-    def __init__(self, standings: Standings, hurried: bool) -> None:
+    def __init__(self, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
         self.standings, self.hurried = standings, hurried  # in virtual time nothing is idle, and it is shown meanwhile
+        self.follower = follower
+        self.told_at = -math.inf
+        self.at_s = 0.0  # when the last tick went out, in its sitting
         self.decisions: dict[str, list[Decision]] = {name: [] for name in standings.all}
         self.unshown = False  # whether there is anything new to show
 
     def sent(self, tick: Tick, at_s: float) -> None:
+        self._heed()
         self.recorder.sent(tick, at_s)
+        self.at_s = at_s
         self.watch.sent()
         if self.hurried:
             self.watch.beat()
+            if self.follower:
+                self.show_standings()
 
     def decided(self, decision: Decision) -> None:
         # What is scored is what is recorded, whatever was said: so it can be scored again.
@@ -171,15 +188,26 @@ class _Log:
 
     def idle(self, left_s: float) -> None:
         """Nothing is due for a while: show how things stand."""
+        self._heed()
         if left_s > ROOM_S and self.unshown:
             self.show_standings()
         self.watch.idle(left_s)
 
-    def show_standings(self) -> None:
+    def show_standings(self, last: bool = False) -> None:
         """Write down who stands where, for whatever screen shows it: once everybody has decided what was asked."""
+        if self.follower and not last and time.monotonic() - self.told_at < TOLD_EVERY_S:
+            return
         if self.unshown and len({one.decided for one in self.standings.all.values()}) == 1:
-            self.recorder.stood(self.standings.update())
+            standings = self.standings.update()
+            self.recorder.stood(standings)
             self.unshown = False
+            if self.follower:
+                self.told_at = time.monotonic()
+                self.follower.stood(Moment(self.recorder.sitting, self.at_s, standings, self.standings.deadline_s))
+
+    def _heed(self) -> None:
+        if self.follower and self.follower.stopped():
+            raise Stopped("The run was stopped.")
 
 
 @dataclass
@@ -219,7 +247,7 @@ class _Hall:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
                 self._note_changes(sitting)
-                self.log.show_standings()
+                self.log.show_standings(last=True)
 
     def _note_changes(self, sitting: Sitting) -> None:
         """A team on another machine can change its program at any time; that it says so is all that can be seen."""

@@ -51,9 +51,13 @@ def _no_interrupts() -> Iterator[None]:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Let the kernel end this process when its parent ends, however that happens."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    end_with_parent(parent)
+
+
+def end_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
+    """Let the kernel end this process when its parent ends, however that happens."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:  # it ended before we asked
         os._exit(1)

@@ -91,15 +91,20 @@ def write_page(file: Path, title: str, lead: str, blocks: Sequence[Block], verdi
     write_bytes(file, html.encode("utf-8"))
 
 
-def write_result(track: Track, scored: Scored, data: Path, file: Path, extra: Sequence[Block] = ()) -> None:
-    """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from."""
+def write_result(
+    track: Track, scored: Scored, data: Path, file: Path, extra: Sequence[Block] = (), pictures: bool = True
+) -> None:
+    """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from.
+
+    Pictures of trials have the truth drawn into them: contestants get the page without.
+    """
     result = scored.result
     estimate = result.metrics.get(track.ranks.name, Estimate(math.nan))
     headline = (metric_title(track.ranks), number(estimate.value, track.ranks.unit), _interval(estimate, track.ranks))
     verdict = Verdict(result.entrant, result.valid, result.invalid_because, headline)
     lead = f"{track.id} · {scored.rows.height:,} trials"
     blocks = [_summary(track, result), *_figures(track, scored), *_breakdowns(track, result),
-              *_galleries(track, scored.rows, data), *extra, _provenance(result)]  # fmt: skip
+              *(_galleries(track, scored.rows, data) if pictures else ()), *extra, _provenance(result)]  # fmt: skip
     write_page(file, track.title, lead, blocks, verdict)
 
 

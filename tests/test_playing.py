@@ -8,6 +8,7 @@ import pytest
 from palestra import playing, registry, saved
 from palestra.collect.stream import VirtualClock
 from palestra.errors import PalestraError
+from palestra.following import Stopped
 from palestra.playing import Play
 from palestra.recording import Recording
 from tests import hall
@@ -236,3 +237,63 @@ def test_a_run_is_only_scored_again_on_the_data_that_was_sent(tmp_path, data, cl
     other = write_data(tmp_path / "other", ticks=30)
     ran = cli("replay", tmp_path / "run", "--data", other)
     assert ran.code == 1 and "does not give what was sent in this run" in ran.err
+
+
+# --- followers
+
+
+class Followed:
+    """Keeps what it is told; wants the run to end after so many standings."""
+
+    def __init__(self, until=None):
+        self.began, self.stands, self.until = [], [], until
+
+    def begin(self, sittings, names, refused):
+        self.began.append(([sitting.name for sitting in sittings], list(names), dict(refused)))
+
+    def stood(self, moment):
+        values = [(one.name, one.decided, one.missed) for one in moment.standings]
+        self.stands.append((moment.sitting, moment.at_s, values))
+
+    def stopped(self):
+        return self.until is not None and len(self.stands) >= self.until
+
+
+def followed_run(tmp_path, data, follower, pace="fast"):
+    entries = [hall.light("worried", hall.worried), hall.light("good", hall.good)]
+    order = Play(pace, watched=False, follower=follower)
+    return playing.play(hall.ticking(), data, entries, order, tmp_path / "run")
+
+
+def test_a_follower_is_told_who_plays_and_after_each_round_who_stands_where(tmp_path, data, monkeypatch):
+    monkeypatch.setattr(playing, "TOLD_EVERY_S", 0.0)
+    follower = Followed()
+    followed_run(tmp_path, data, follower)
+    assert follower.began == [(["person1", "person2"], ["worried", "good"], {})]
+    rounds = [values[0][1] for _, _, values in follower.stands]
+    assert rounds == sorted(rounds) and rounds[-1] == 8
+    assert {4, 8} <= set(rounds), "at the end of each sitting"
+    assert follower.stands[-1] == (1, 1900.0, [("good", 8, 0), ("worried", 8, 8)])
+
+
+def test_a_follower_is_not_told_more_often_than_it_can_be_shown(tmp_path, data, monkeypatch):
+    monkeypatch.setattr(playing, "TOLD_EVERY_S", 1e9)
+    follower = Followed()
+    followed_run(tmp_path, data, follower)
+    assert [values[0][1] for _, _, values in follower.stands][-2:] == [4, 8], "but always at the end of a sitting"
+    assert len(follower.stands) <= 3
+
+
+def test_a_follower_can_end_a_run_and_what_was_recorded_stays(tmp_path, data, monkeypatch):
+    monkeypatch.setattr(playing, "TOLD_EVERY_S", 0.0)
+    with pytest.raises(Stopped):
+        followed_run(tmp_path, data, Followed(until=1))
+    recorded = Recording(tmp_path / "run")
+    assert recorded.end is None and 0 < len(list(recorded.decisions("good"))) < 8
+
+
+def test_a_run_can_be_ended_while_a_window_is_open(tmp_path):
+    data = write_data(tmp_path / "data", window_s=3600.0)
+    with pytest.raises(Stopped):
+        followed_run(tmp_path, data, Followed(until=0), "real")
+    assert Recording(tmp_path / "run").end is None

@@ -43,6 +43,9 @@ class Keeper:
     def __init__(self, plan: Plan, control: socket.socket) -> None:
         self.control = control
         self.parent = os.getppid()
+        if plan.cores:
+            with contextlib.suppress(OSError):  # cores that were taken from us meanwhile: then it runs where we do
+                os.sched_setaffinity(0, plan.cores)
         self.group = cgroups.make(plan.memory_bytes, plan.pids) if plan.groups else cgroups.Group(None, {})
         self.limited = self.group.limits
         self.uid = None if plan.backend == "rlimits" else entrant_user()
@@ -176,8 +179,9 @@ class Keeper:
 def furnish(plan: Plan, scratch: str, uid: int | None) -> Plan:
     """The plan with what is made for it: a short /etc, or a folder for temporary files where /tmp is the host's."""
     if uid is not None:
-        for place in [each for source, _ in plan.writable for each in (Path(source), *Path(source).iterdir())]:
-            os.chown(place, uid, uid)
+        for source in (Path(source) for source, _ in plan.writable):
+            for place in (source, *(source.iterdir() if source.is_dir() else ())):
+                os.chown(place, uid, uid)
     return _with_etc(plan, scratch, uid) if plan.alone else _with_tmp(plan, scratch, uid)
 
 

@@ -33,7 +33,8 @@ class Plan(NamedTuple):
     wall_s: float
     tmp_bytes: int
     output_bytes: int
-    writable: list[tuple[str, str]]  # as readable
+    writable: list[tuple[str, str]]  # as readable; a single file grows to `tmp_bytes` at most
+    cores: list[int]  # where it runs; empty: wherever we do
 
     @property
     def alone(self) -> bool:

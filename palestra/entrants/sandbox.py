@@ -26,6 +26,7 @@ from palestra.errors import PalestraError
 
 PYTHON = sys.executable  # the interpreter that programs are run with; it is the same one inside
 GIB = 1 << 30
+FREE_CORES = "PALESTRA_FREE_CORES"  # set where we are pinned to a core: what is left for programs, as 0,2,3
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -81,6 +82,8 @@ class Sees(msgspec.Struct, frozen=True):
     bundle: Path
     site: Path | None = None  # its installed wheels
     site_writable: bool = False  # while they are being installed
+    data: Path | None = None  # that it may read; it is told where by PALESTRA_DATA
+    answer: Path | None = None  # a file that it is to write, by PALESTRA_ANSWER; it grows to `tmp_bytes` at most
 
 
 def plan(
@@ -96,10 +99,13 @@ def plan(
     bound, links = view.system()
     bundle = _pair(sees.bundle, view.BUNDLE, alone)
     site = [_pair(sees.site, view.SITE, alone)] if sees.site else []
-    pairs = [*bound, *view.interpreter(), bundle, *([] if sees.site_writable else site)]
-    _check_reachable(backend, alone, pairs, [sees.bundle])
+    data = [_pair(sees.data, view.DATA, alone)] if sees.data else []
+    answer = [_file_pair(sees.answer, view.ANSWER, alone)] if sees.answer else []
+    pairs = [*bound, *view.interpreter(), bundle, *data, *([] if sees.site_writable else site)]
+    _check_reachable(backend, alone, [*pairs, *answer], [sees.bundle, *([sees.data] if sees.data else [])])
     least = minimal_environment(bundle[1], site[0][1] if site else None)
     told = {"PALESTRA_FD": str(SOCKET_FD)} if has_socket else {}
+    told |= {name: pair[1] for name, found in (("PALESTRA_DATA", data), ("PALESTRA_ANSWER", answer)) for pair in found}
     return Plan(
         backend=backend.name,
         command=list(command),
@@ -113,7 +119,8 @@ def plan(
         scratch=tempfile.gettempdir(),
         bwrap=shutil.which("bwrap") or "",
         setpriv=shutil.which("setpriv") or "",
-        writable=site if sees.site_writable else [],
+        writable=[*(site if sees.site_writable else []), *answer],
+        cores=free_cores(),
         **msgspec.structs.asdict(limits),
     )
 
@@ -139,6 +146,20 @@ def _pair(folder: Path, inside: str, alone: bool) -> tuple[str, str]:
     if not Path(real).is_dir():
         raise PalestraError(f"{folder} is no folder.")
     return real, inside if alone else real
+
+
+def _file_pair(file: Path, inside: str, alone: bool) -> tuple[str, str]:
+    """A file alone, and not its folder: nothing can be put beside it, and a limit on the size of files bounds it."""
+    real = os.path.realpath(file)
+    if not Path(real).is_file():
+        raise PalestraError(f"{file} is no file.")
+    return real, f"{inside}/{file.name}" if alone else real
+
+
+def free_cores() -> list[int]:
+    """Where programs run while we have a core for ourselves; empty where we have not."""
+    words = os.environ.get(FREE_CORES, "").split(",")
+    return [int(word) for word in words if word.isdecimal()]
 
 
 def _check_reachable(backend: Backend, alone: bool, pairs: Sequence[tuple[str, str]], own: Sequence[Path]) -> None:

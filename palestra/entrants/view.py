@@ -1,7 +1,8 @@
 """What of the host an entrant's program sees: the system, the interpreter that runs us, its bundle, and nothing else.
 
 Everything but the bundle is at the path that it has on the host: an interpreter that is bound elsewhere does not find
-its libraries. The bundle is at /bundle and its installed wheels at /site, so that no message has the host's paths.
+its libraries. The bundle is at /bundle, its installed wheels at /site, data that it may read at /dataset and the file
+that it is to write below /answer, so that no message has the host's paths.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import palestra
 
-BUNDLE, SITE = "/bundle", "/site"
+BUNDLE, SITE, DATA, ANSWER = "/bundle", "/site", "/dataset", "/answer"
 PACKAGE = Path(palestra.__file__).parent
 SYSTEM = ("/usr", "/nix/store", "/sys/devices/system/cpu")  # the last: libraries count cores and caches there
 ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr on most systems, folders on some

@@ -10,11 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from palestra.entrants import frames, sandbox
+from palestra.entrants.running import Running
 from palestra.entrants.sandbox import Limits
 from palestra.errors import PalestraError
+from tests.entrants.conftest import SHORT
 from tests.entrants.programs import DAEMONS, TRIES, until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -207,3 +210,108 @@ def test_trusted_programs_can_run_with_limits_alone(folder):
     with sandbox.start(rlimits, [sandbox.PYTHON, "main.py"], folder, limits) as running:
         assert running.wait(10)
         assert "here" in running.output and running.why() == "killed: it ran longer than 0.3 s"
+
+
+# --- data to read, and a file to write
+
+
+SEES_DATA = """
+import os, sys
+data, answer = sys.argv[1:]
+assert (data, answer) == (os.environ["PALESTRA_DATA"], os.environ["PALESTRA_ANSWER"])
+print(sorted(os.listdir(data)), open(f"{data}/given.txt").read())
+open(answer, "w").write("first words, which are long")
+open(answer, "w").write("an answer")
+print("done")
+"""
+
+
+@pytest.fixture
+def predict(ground, folder):
+    """Runs a program that sees a folder of data, beside which a secret lies, and is to write a file."""
+    data, answer = folder / "open" / "data", folder / "open" / "answer.csv"
+    data.mkdir(parents=True)
+    (data / "given.txt").write_text("what is given")
+    (folder / "secret.txt").write_text("what is true")
+    answer.touch()
+
+    def run(program, limits=SHORT, **changes):
+        (ground.bundle / "main.py").write_text(program)
+        sees = sandbox.Sees(ground.bundle, data=data, answer=answer)
+        order = sandbox.plan(ground.backend, (), sees, msgspec.structs.replace(limits, **changes))
+        words = [order.environment[name] for name in ("PALESTRA_DATA", "PALESTRA_ANSWER")]
+        with Running(order._replace(command=[ground.python, "main.py", *words]), None) as running:
+            assert running.wait(20)
+            return running.output, answer.read_bytes()
+
+    return run
+
+
+def test_a_program_reads_its_data_and_writes_its_answer(predict):
+    output, answer = predict(SEES_DATA)
+    assert "['given.txt'] what is given" in output and "done" in output
+    assert answer == b"an answer"
+
+
+def test_nothing_can_be_changed_in_the_data_or_put_beside_the_answer(predict):
+    output, answer = predict(f"""{TRIES}
+import os, sys
+data, answer = sys.argv[1:]
+tries(lambda: open(data + "/given.txt", "w"))
+tries(lambda: open(data + "/more.txt", "w"))
+tries(lambda: os.remove(data + "/given.txt"))
+tries(lambda: os.chmod(data + "/given.txt", 0o777))
+tries(lambda: open(answer + ".tmp", "w"))
+tries(lambda: os.mkdir(os.path.dirname(answer) + "/folder"))
+tries(lambda: os.remove(answer))
+tries(lambda: os.rename(answer, data + "/answer"))
+tries(lambda: os.symlink("/etc/passwd", answer))
+""")
+    assert output.count("refused:") == 9, output
+    assert answer == b""
+
+
+def test_what_lies_beside_the_data_is_out_of_reach(predict, folder):
+    output, _ = predict(f"""{TRIES}
+import os, sys
+data = sys.argv[1]
+for place in ("{folder}/secret.txt", data + "/../secret.txt", data + "/../../secret.txt"):
+    tries(lambda: open(place).read())
+for root, folders, files in os.walk("/"):
+    folders[:] = [name for name in folders if name not in ("proc", "sys", "usr", "lib")]
+    if "secret.txt" in files:
+        tries(lambda: open(root + "/secret.txt").read())
+print("searched")
+""")
+    assert "searched" in output and "what is true" not in output and "did it" not in output
+
+
+def test_an_answer_cannot_grow_beyond_its_limit(predict):
+    program = """
+import sys
+file = open(sys.argv[2], "wb")
+try:
+    for _ in range(100): file.write(bytes(100_000)); file.flush()
+    print("wrote it all")
+except OSError as error: print("refused:", error)
+"""
+    output, answer = predict(program, tmp_bytes=300_000)
+    assert "wrote it all" not in output
+    assert len(answer) <= 300_000
+    output, answer = predict("import os, sys; os.truncate(sys.argv[2], 10 ** 12); print('wrote it all')")
+    assert "File too large" in output and len(answer) <= SHORT.tmp_bytes
+
+
+def test_an_answer_that_is_no_file_is_told(ground, folder):
+    with pytest.raises(PalestraError, match="is no file"):
+        sandbox.plan(ground.backend, (), sandbox.Sees(ground.bundle, answer=folder / "nothing"), SHORT)
+
+
+def test_programs_run_on_the_cores_that_a_pinned_host_leaves_them(ground, monkeypatch):
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("there is one core alone")
+    monkeypatch.setenv(sandbox.FREE_CORES, str(cores[0]))
+    assert f"[{cores[0]}]" in ground.run("import os; print(sorted(os.sched_getaffinity(0)))").output
+    monkeypatch.setenv(sandbox.FREE_CORES, "")
+    assert str(cores) in ground.run("import os; print(sorted(os.sched_getaffinity(0)))").output

@@ -1,0 +1,39 @@
+"""Reference solutions on a contest's board, unranked: run by a worker, then checked and scored like any submission."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+from palestra import registry, solving
+from palestra.contest import events as e
+from palestra.contest.contest import new_id
+from palestra.contest.files import Files
+from palestra.contest.standing import track_of
+from palestra.contest.work import Assignment, Outcome, data_of
+from palestra.entrants.bundle import PROGRAM
+from palestra.packing import LONG_AGO
+from palestra.pool import WORKERS
+
+
+def solve(assignment: Assignment) -> Outcome:
+    """Run a reference solution on a phase's data; what it hands in."""
+    os.environ[WORKERS] = "1"  # this process is one of several already
+    track = track_of(assignment.phase)
+    solution = registry.solution(track.id, assignment.name)
+    with tempfile.TemporaryDirectory() as folder:
+        if track.stream:
+            file = Path(folder) / f"{solution.name}.zip"
+            write_bundle(str(solution.plays), file)
+        else:
+            file = Path(folder) / f"{solution.name}{track.suffix}"
+            solving.solve(track, solution, data_of(assignment), {}, file)
+        size, digest = file.stat().st_size, Files.open(assignment.files).put_file(file)
+    made = e.SubmissionMade(new_id("s"), "", assignment.phase.id, digest, file.name, size, solution.name)
+    return Outcome((made,))
+
+
+def write_bundle(plays: str, file: Path) -> None:
+    module, _, name = plays.partition(":")
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr(zipfile.ZipInfo(PROGRAM, LONG_AGO), f"from {module} import {name} as MyAlgorithm\n")

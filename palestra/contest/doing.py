@@ -1,0 +1,32 @@
+"""Which work a job is: one function for each kind, called in a process of its own."""
+
+from palestra.contest.standing import track_of
+from palestra.contest.work import Assignment, Outcome, check, data_of, guarded, score, sheet_of, write_report
+
+
+def do(assignment: Assignment) -> Outcome:
+    """Do a job. Whatever goes wrong comes back in words."""
+    from palestra.contest import baselines, stage, verifying  # heavy, and not needed for most jobs
+
+    kinds = {
+        "check": check,
+        "score": score,
+        "report": write_report,
+        "live": stage.play_one,
+        "run": stage.play_all,
+        "verify": verifying.verify,
+        "baseline": baselines.solve,
+    }
+    return guarded(kinds[assignment.kind], assignment)
+
+
+def warm_up(assignments: list[Assignment]) -> None:
+    """Load what the first job would have to wait for. What cannot be read now is told of by the job that needs it."""
+    for assignment in assignments:
+        if track_of(assignment.phase).answers and data_of(assignment).is_dir():
+            guarded(_read, assignment)
+
+
+def _read(assignment: Assignment) -> Outcome:
+    sheet_of(assignment)
+    return Outcome()
