@@ -1,0 +1,49 @@
+"""A contest brought back: from a backup, or from an exported archive."""
+
+from pathlib import Path
+
+import typer
+
+from palestra import console
+from palestra.contest import backup, rebuilding, reverifying, signing
+from palestra.contest.contest import wall_clock
+from palestra.contest.database import sqlite_address
+from palestra.contest.files import Files
+from palestra.contest.log import parse_head
+from palestra.contest.place import Place
+from palestra.errors import PalestraError
+from palestra.formats.files import write_bytes
+
+
+def bring_back(place: Place, source: Path, key: str, heads: list[str]) -> None:
+    """Put a contest where none is."""
+    if place.is_open() and not place.database:
+        raise PalestraError(
+            f"{place.folder} holds a contest already. Restore into an empty place; nothing was changed."
+        )
+    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = place.database or sqlite_address(place.folder / "contest.db")
+    files = place.files or str(place.folder / "files")
+    if source.suffix == ".zip":
+        _rebuild(place, source, database, files, key, heads)
+        return
+    beside = backup.Beside(place.folder / signing.NAME, place.file)
+    done = backup.restore(source, database, files, beside)
+    typer.echo(f"{done.head.seq:,} events and {done.files:,} files are back, and the log verifies. Head: {done.head}")
+    for line in done.lacking.values():
+        typer.echo(line)
+
+
+def _rebuild(place: Place, archive: Path, database: str, files: str, key: str, heads: list[str]) -> None:
+    verdict = rebuilding.rebuild(archive, database, files, wall_clock(), key, [parse_head(head) for head in heads])
+    typer.echo(str(verdict))
+    if not place.file.exists():
+        with rebuilding.Archive(archive) as opened:
+            text = opened.rules_text()
+        if text is None:
+            raise PalestraError(f"{archive} has no contest file in it: write {place.file} yourself, then serve it.")
+        write_bytes(place.file, text)
+    contest = place.open()
+    console.say("Computing every result again …")
+    typer.echo(reverifying.told(reverifying.reverify(contest.state, Files.open(files), place.home)))
+    console.say("Accounts came without passwords: `palestra contest link` makes a link to choose one with.")

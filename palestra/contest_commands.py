@@ -1,0 +1,245 @@
+"""The commands of a contest: `palestra contest …`. They parse, call and print."""
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palestra.errors import PalestraError
+
+if TYPE_CHECKING:
+    from palestra.contest.contest import Contest
+    from palestra.contest.place import Place
+
+app = typer.Typer(rich_markup_mode=None, help="Run a contest: its server, its workers, its log.")
+
+FileArgument = Annotated[Path, typer.Argument(metavar="CONTEST.toml", help="The contest's file.")]
+DatabaseOption = Annotated[
+    str,
+    typer.Option("--database", envvar="PALESTRA_DATABASE", help="postgresql://… Without it: SQLite beside the file."),
+]
+FilesOption = Annotated[
+    str, typer.Option("--files", envvar="PALESTRA_FILES", help="s3://… or a folder. Without it: beside the file.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without it, the first one.")]
+
+
+def _place(file: Path, database: str, files: str) -> "Place":
+    from palestra.contest.place import Place
+
+    return Place(file, database, files)
+
+
+@app.command(epilog="Example: palestra contest init contest.toml --track near-eye-gaze-v1")
+def init(
+    file: FileArgument = Path("contest.toml"),
+    track: Annotated[list[str] | None, typer.Option(help="A track; may be repeated: a phase for each.")] = None,
+    zone: Annotated[str, typer.Option(help="The contest's time zone.")] = "UTC",
+    size: Annotated[str, typer.Option(help="Of the synthetic data that is made: tiny, small, paper, none.")] = "tiny",
+) -> None:
+    """Write a contest file to begin with, and make synthetic data for its phases."""
+    from palestra.contest.beginning import begin
+
+    begin(file, track or ["near-eye-gaze-v1"], zone, size)
+
+
+@app.command(epilog="Example: palestra contest serve contest.toml --port 8765")
+def serve(
+    file: FileArgument,
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8765,
+    address: Annotated[
+        str, typer.Option(envvar="PALESTRA_ADDRESS", help="How people reach it: https://contest.example.org")
+    ] = "",
+    workers: Annotated[int, typer.Option(help="Workers started beside the server; 0: none.")] = 1,
+    processes: Annotated[int, typer.Option(help="Processes of the server; more than one needs PostgreSQL.")] = 1,
+    proxies: Annotated[str, typer.Option(help="Addresses of proxies before it, with commas.")] = "",
+    oidc_issuer: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="Sign-in elsewhere, by OIDC.")] = "",
+    oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="Our name there.")] = "",
+    oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="Our secret there.")] = "",
+    json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server's log as lines of JSON.")] = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Serve a contest: pages, API, live streams, and a worker that scores."""
+    from palestra import console
+    from palestra.web.oidc import Settings
+    from palestra.web.serving import Serve, run
+
+    if processes > 1 and not database.startswith("postgres"):
+        raise PalestraError("Several server processes hear of each other through PostgreSQL: give --database too.")
+    oidc = Settings(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
+    place = _place(file, database, files)
+    run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
+
+
+@app.command(epilog="Example: palestra contest worker contest.toml --executor ray")
+def worker(
+    file: FileArgument,
+    executor: Annotated[str, typer.Option(help="process (a pool on this machine) or ray (a cluster).")] = "process",
+    capacity: Annotated[int, typer.Option(help="Jobs at a time; 0: as many as there are cores.")] = 0,
+    ray_address: Annotated[str, typer.Option(help="Of the Ray cluster; empty: one on this machine.")] = "",
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Check and score what is handed in, until stopped. Any number of workers may run, on any machines."""
+    from palestra.contest.labour import worker_of
+    from palestra.pool import end_with_parent
+
+    if executor not in ("process", "ray"):
+        raise PalestraError(f"{executor!r} is no executor; expected process or ray.")
+    if with_parent:
+        end_with_parent(os.getppid(), signal.SIGTERM)
+    place = _place(file, database, files)
+    contest = place.open()
+    worker_of(place, contest, executor, capacity or None, ray_address or None).run()  # type: ignore[arg-type]
+
+
+@app.command(epilog="Example: palestra contest board contest.toml --json")
+def board(
+    file: FileArgument,
+    phase: PhaseOption = "",
+    public: Annotated[bool, typer.Option("--public", help="As the public sees it now.")] = False,
+    json: JsonOption = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Print a phase's board."""
+    from palestra.contest.telling import print_board
+
+    print_board(_open(file, database, files), phase, public, json)
+
+
+def _open(file: Path, database: str, files: str) -> "Contest":
+    place = _place(file, database, files)
+    if not place.is_open():
+        raise PalestraError(f"{file}: this contest has not been served yet. `palestra contest serve {file}` opens it.")
+    return place.open()
+
+
+@app.command("verify-log", epilog="Example: palestra contest verify-log contest.toml")
+def verify_log(
+    file: FileArgument,
+    head: Annotated[list[str] | None, typer.Option(help="A head that was kept elsewhere, NUMBER:HASH.")] = None,
+    json: JsonOption = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Go through the whole log and find any event that was edited, removed, put in or moved."""
+    from palestra import console
+    from palestra.contest import log
+    from palestra.contest.database import reading
+
+    contest = _open(file, database, files)
+    with reading(contest.engine) as connection:
+        count = log.last_seq(connection)
+        with console.progress("verifying", count, hidden=json) as advance:
+            verdict = log.verify(connection, [log.parse_head(text) for text in head or []], advance)
+    if json:
+        console.show_json(verdict)
+    else:
+        typer.echo("\n".join(verdict.faults) or f"{verdict.head.seq:,} events, all as they were written.")
+        typer.echo(f"Head: {verdict.head}")
+    if not verdict.ok:
+        raise typer.Exit(1)
+    contest.rebuild()  # who can edit a database can edit what is kept beside the log as well
+
+
+@app.command(epilog="Example: palestra contest rescore contest.toml --reason 'a frame was mislabelled'")
+def rescore(
+    file: FileArgument,
+    phase: PhaseOption = "",
+    reason: Annotated[str, typer.Option(help="Why; it is kept in the log.")] = "",
+    submission: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    apply: Annotated[str, typer.Option(help="Let the scores of this set count.")] = "",
+    cancel: Annotated[str, typer.Option(help="Throw the scores of this set away.")] = "",
+    json: JsonOption = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Score again as a set: propose it, look at it with the changes of rank, then --apply or --cancel it."""
+    from palestra.contest.telling import apply_set, cancel_set, propose_set
+
+    place = _place(file, database, files)
+    contest = _open(file, database, files)
+    if apply:
+        apply_set(contest, apply)
+    elif cancel:
+        cancel_set(contest, cancel, reason)
+    else:
+        propose_set(place, contest, phase, submission or [], reason, json)
+
+
+@app.command(epilog="Example: palestra contest export contest.toml contest.zip")
+def export(
+    file: FileArgument,
+    archive: Annotated[Path, typer.Argument(help="The .zip to write.")],
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave out: submissions, reports, data, recordings; may be repeated.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="Only what the public may see now.")] = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Write the whole contest to a signed archive, from which it can be rebuilt and verified elsewhere."""
+    from palestra import console
+    from palestra.contest import exporting, signing
+
+    place, contest = _place(file, database, files), _open(file, database, files)
+    now = contest.now()
+    plan = exporting.plan(contest.engine, contest.files, now, without or (), public, place.file)
+    key = signing.open_key(place.folder / signing.NAME)
+    with console.progress(f"writing {archive.name}", plan.bytes) as advance:
+        done = exporting.write(plan, contest.engine, contest.files, key, archive, advance)
+    typer.echo(str(done))
+
+
+@app.command(epilog="Example: palestra contest backup contest.toml backups")
+def backup(
+    file: FileArgument,
+    folder: Annotated[Path, typer.Argument(help="Where backups go; files that are there already are not copied.")],
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Copy everything, secrets too, while the server runs."""
+    from palestra.contest import backup as saving
+    from palestra.contest import signing
+
+    place, contest = _place(file, database, files), _open(file, database, files)
+    signing.open_key(place.folder / signing.NAME)
+    beside = saving.Beside(place.folder / signing.NAME, place.file)
+    typer.echo(str(saving.backup(contest.engine, contest.files, folder, contest.now(), beside)))
+
+
+@app.command(epilog="Example: palestra contest restore contest.toml backups")
+def restore(
+    file: FileArgument,
+    source: Annotated[Path, typer.Argument(help="A backup, a folder of backups, or an exported .zip.")],
+    key: Annotated[str, typer.Option(help="The key that an exported archive must be signed with, in words.")] = "",
+    head: Annotated[list[str] | None, typer.Option(help="A head that the log must have, NUMBER:HASH.")] = None,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Put a contest back into an empty place, from a backup or from an exported archive, and verify it."""
+    from palestra.contest.returning import bring_back
+
+    bring_back(_place(file, database, files), source, key, head or [])
+
+
+@app.command(epilog="Example: palestra contest link contest.toml olga")
+def link(
+    file: FileArgument,
+    name: Annotated[str, typer.Argument(help="What they sign in with.")],
+    address: Annotated[str, typer.Option(envvar="PALESTRA_ADDRESS", help="The server's.")] = "http://127.0.0.1:8765",
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Print a one-time link with which somebody chooses a new password: for an organiser who is locked out."""
+    from palestra.contest.place import reset_link
+
+    secret = reset_link(_open(file, database, files), name)
+    typer.echo(f"{address.rstrip('/')}/link/{secret}")
