@@ -24,20 +24,33 @@ install: .venv/.installed
 
 # System packages: installed where that is allowed; else said, and what needs them is left out.
 APT := $(shell [ "$$(id -u)" = 0 ] && echo apt-get || { sudo -n true 2>/dev/null && echo sudo -n apt-get; })
+WITHOUT_bubblewrap := untrusted programs run under Landlock, if at all ('palestra doctor' says), and its tests are left out
+WITHOUT_chromium := the tests in a browser are left out
+WITHOUT_postgresql := the tests on PostgreSQL are left out; SQLite is tested
+WITHOUT_fonts-noto-cjk := pictures of pages lack Chinese letters
 
 system:
-	@command -v bwrap >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq bubblewrap >/dev/null; } \
-	  || echo "bubblewrap is missing and cannot be installed from here. Untrusted programs then run under Landlock, if at" \
-	          "all: 'palestra doctor' says what works. The tests of bubblewrap are left out. To get it: apt-get install bubblewrap"
+	@$(call need,bubblewrap,command -v bwrap)
+	@$(call need,chromium,command -v chromium)
+	@$(call need,postgresql,ls /usr/lib/postgresql/*/bin/initdb)
+	@$(call need,fonts-noto-cjk,ls /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc)
+
+# need(package, a command that succeeds where it is there). Debian starts a PostgreSQL of its own unless told not to:
+# the tests start theirs.
+need = $(2) >/dev/null 2>&1 || { [ -n "$(APT)" ] && { [ -n "$$(ls /var/lib/apt/lists/*Packages* 2>/dev/null)" ] || $(APT) update -qq; } \
+	  && { mkdir -p /etc/postgresql-common 2>/dev/null && [ "$(1)" = postgresql ] && ! [ -e /etc/postgresql-common/createcluster.conf ] \
+	       && echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf; true; } 2>/dev/null \
+	  && DEBIAN_FRONTEND=noninteractive $(APT) install -y -qq $(1) >/dev/null; } \
+	  || echo "$(1) is missing and cannot be installed from here: $(WITHOUT_$(1)). To get it: apt-get install $(1)"
 
 demo: .venv/.installed
 	$(BIN)/palestra demo $(ARGS)
 
 test: .venv/.tested system lint
-	$(BIN)/pytest -n auto -m 'not slow' $(ARGS)
+	$(BIN)/python -m tests.postgres $(BIN)/pytest -n auto -m 'not slow' $(ARGS)
 
 test-all: .venv/.tested system lint
-	$(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/python -m tests.postgres $(BIN)/pytest -n auto $(ARGS)
 
 lint: .venv/.tested
 	$(BIN)/ruff check .
@@ -48,6 +61,7 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.worlds
 	$(BIN)/python -m benchmarks.stream $(ARGS)
+	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
 
 clean:
 	rm -rf .venv demo build

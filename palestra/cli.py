@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from palestra import contest_commands
 from palestra.errors import PalestraError, Refused
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(contest_commands.app, name="contest")
 
 GUESSABLE = 1 << 64  # seeds below it can be tried out
 INTERRUPTED = 130  # the exit code after Ctrl-C
@@ -364,15 +367,17 @@ def starter(
     console.say(f"{folder} is ready: begin with {folder / 'README.md'}.")
 
 
-@app.command(epilog="Example: palestra demo --size tiny --out demo-run")
+@app.command(epilog="Example: palestra demo --size tiny --out demo-run --no-serve")
 def demo(
     out: Annotated[Path, typer.Option(help="Where data, submissions and reports go.")] = Path("demo"),
     size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "small",
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Leave the contest's server running.")] = True,
+    port: Annotated[int, typer.Option(help="Of that server; 0: a free one.")] = 0,
 ) -> None:
-    """Make data for every track, solve, score, print the boards and write the reports."""
+    """Data for every track, solutions, scores and reports; then a contest with all of them, left running."""
     from palestra.demo import run
 
-    run(out, _order(size, 0, ()))
+    run(out, _order(size, 0, ()), serve, port)
 
 
 @app.command(epilog="Example: palestra doctor --json")
@@ -386,6 +391,24 @@ def doctor(json: JsonOption = False) -> None:
         console.show_json(found)
     else:
         console.show_rows(as_rows(found), False)
+
+
+@app.command(epilog="Example: palestra submit https://contest.example.org preliminary answers.csv")
+def submit(
+    url: Annotated[str, typer.Argument(help="The contest server's address.")],
+    phase: Annotated[str, typer.Argument(help="The phase's id.")],
+    file: Annotated[Path, typer.Argument(help="What to hand in.")],
+    token: Annotated[
+        str, typer.Option(envvar="PALESTRA_TOKEN", help="Made on the site, under your account; scopes read and submit.")
+    ] = "",
+    bundle: Annotated[bool, typer.Option("--bundle", help="Hand in a bundle for verification.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Send a submission to a contest, follow it, and print what became of it."""
+    from palestra import sending
+
+    if not sending.send(url, phase, file, token, bundle, json):
+        raise typer.Exit(1)
 
 
 def _exit_if_invalid(scored: "Iterable[Scored]") -> None:

@@ -9,6 +9,7 @@ import typer
 from palestra import console, making, registry, saved, scoring, solving
 from palestra.collect.files import collect
 from palestra.contest.board import board
+from palestra.demo_contest import hold
 from palestra.live import Guests, play_live
 from palestra.playing import Play
 from palestra.records import Order, Track
@@ -16,16 +17,19 @@ from palestra.report import write_data_page, write_result
 from palestra.timeline import write_run
 
 
-def run(out: Path, order: Order) -> None:
-    """Go through every track that makes data. What is there already is used again."""
+def run(out: Path, order: Order, serve: bool = False, port: int = 0) -> None:
+    """Go through every track that makes data, then hold a contest with all of them. What is there already is used
+    again, but for the contest."""
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
     tracks = [track for track in registry.tracks().values() if track.make]
     for track in tracks:
         _show(track, out / track.id, order)
-    console.say(f"Done in {console.duration(time.monotonic() - started)}. Open these in a browser:")
     for page in sorted(out.rglob("*.html")):
         typer.echo(f"  {page}")
+    shutil.rmtree(out / "contest.contest", ignore_errors=True)  # of an earlier demo
+    console.say(f"Data, scores and reports in {console.duration(time.monotonic() - started)}. Now a contest:")
+    hold(out, order.size, serve, port)
 
 
 def _show(track: Track, home: Path, order: Order) -> None:

@@ -24,6 +24,7 @@ class Finding(msgspec.Struct, frozen=True):
     ok: bool
     found: str
     advice: str = ""  # how to get it; empty where all is well
+    purpose: str = ""  # what it is for, where that is not plain
 
 
 def report() -> list[Finding]:
@@ -36,7 +37,13 @@ def report() -> list[Finding]:
 def as_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
     """The findings as a table for people."""
     return [
-        {"": "yes" if finding.ok else "no", "what": finding.name, "found": finding.found, "to get it": finding.advice}
+        {
+            "": "yes" if finding.ok else "no",
+            "what": finding.name,
+            "found": finding.found,
+            "to get it": finding.advice,
+            "for": finding.purpose,
+        }
         for finding in findings
     ]
 
@@ -89,62 +96,81 @@ def _sandboxes() -> list[Finding]:
             backend.works,
             backend.reason if backend.works else f"does not work: {backend.reason}",
             "" if backend.works else backend.advice,
+            "programs of contestants",
         )
         for backend in probe()
     ]
 
 
 def _chromium() -> list[Finding]:
-    return [_program("chromium", ("chromium", "chromium-browser", "google-chrome"), "apt-get install -y chromium")]
+    known_as = ("chromium", "chromium-browser", "google-chrome")
+    return [_program("chromium", known_as, "apt-get install -y chromium", "tests of the pages in a browser")]
 
 
 def _postgresql() -> list[Finding]:
+    """Its server. One on another machine needs nothing here but the driver."""
+    purpose = "contests with several server processes, or workers on other machines"
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if installed:
-        return [Finding("PostgreSQL", True, str(installed[-1]))]
-    return [_program("PostgreSQL", ("postgres", "psql"), "apt-get install -y postgresql (SQLite serves until then)")]
+        return [Finding("PostgreSQL", True, str(installed[-1]), purpose=purpose)]
+    advice = "apt-get install -y postgresql (SQLite serves until then)"
+    return [_program("PostgreSQL", ("postgres", "psql"), advice, purpose)]
 
 
-def _program(name: str, known_as: Sequence[str], advice: str) -> Finding:
+def _program(name: str, known_as: Sequence[str], advice: str, purpose: str) -> Finding:
     found = next(filter(None, map(shutil.which, known_as)), None)
-    return Finding(name, found is not None, found or "not installed", "" if found else advice)
+    return Finding(name, found is not None, found or "not installed", "" if found else advice, purpose)
 
 
 def _osmesa() -> list[Finding]:
     from ctypes.util import find_library
 
     found = find_library("OSMesa")
-    advice = "" if found else "apt-get install -y libosmesa6 (draws the robot table without a screen)"
-    return [Finding("OSMesa", found is not None, found or "not installed", advice)]
+    advice = "" if found else "apt-get install -y libosmesa6"
+    purpose = "drawing the robot table without a screen"
+    return [Finding("OSMesa", found is not None, found or "not installed", advice, purpose)]
 
 
 def _fonts() -> list[Finding]:
+    purpose = "Chinese in pictures, and on a screen that this machine drives"
     if shutil.which("fc-list") is None:
-        return [Finding("CJK fonts", False, "fc-list is not installed", "apt-get install -y fontconfig fonts-noto-cjk")]
+        advice = "apt-get install -y fontconfig fonts-noto-cjk"
+        return [Finding("CJK fonts", False, "fc-list is not installed", advice, purpose)]
     names = sorted({line.split(",")[0] for line in _ask("fc-list", ":lang=zh", "family").splitlines() if line})
     advice = "" if names else "apt-get install -y fonts-noto-cjk"
-    return [Finding("CJK fonts", bool(names), ", ".join(names[:3]) or "none", advice)]
+    return [Finding("CJK fonts", bool(names), ", ".join(names[:3]) or "none", advice, purpose)]
 
 
 def _gpu() -> list[Finding]:
-    advice = "an NVIDIA GPU with its driver; everything but training runs well without"
+    advice, purpose = "an NVIDIA GPU with its driver", "training; everything else runs well without"
     if shutil.which("nvidia-smi") is None:
-        return [Finding("GPU", False, "nvidia-smi is not installed", advice)]
+        return [Finding("GPU", False, "nvidia-smi is not installed", advice, purpose)]
     names = _ask("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader").strip().splitlines()
-    return [Finding("GPU", bool(names), "; ".join(names) or "none", "" if names else advice)]
+    return [Finding("GPU", bool(names), "; ".join(names) or "none", "" if names else advice, purpose)]
+
+
+# library → how to get it, what it is for
+LIBRARIES = {
+    "torch": ("pip install 'palestra[train]'", "training"),
+    "onnxruntime": ("pip install onnxruntime", "solutions that are trained networks"),
+    "psycopg": ("pip install 'psycopg[binary]'", "contests on PostgreSQL"),
+    "obstore": ("pip install obstore", "a contest's files in S3, Google or Azure storage instead of a folder"),
+    "ray": ("pip install 'palestra[ray]'", "scoring on a cluster: palestra contest worker --executor ray"),
+    "pylsl": ("pip install 'palestra[lsl]'", "entrants of the lab streaming layer"),
+    "playwright": ("pip install 'palestra[dev]'", "tests of the pages in a browser"),
+}
 
 
 def _libraries() -> list[Finding]:
-    wanted = {"torch": "pip install 'palestra[train]' (for training)", "onnxruntime": "pip install onnxruntime"}
-    return [_library(name, advice) for name, advice in wanted.items()]
+    return [_library(name, advice, purpose) for name, (advice, purpose) in LIBRARIES.items()]
 
 
-def _library(name: str, advice: str) -> Finding:
+def _library(name: str, advice: str, purpose: str) -> Finding:
     try:
         # Looked up and not imported: torch alone takes more than two seconds.
-        return Finding(name, True, importlib.metadata.version(name))
+        return Finding(name, True, importlib.metadata.version(name), purpose=purpose)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, False, "not installed", advice)
+        return Finding(name, False, "not installed", advice, purpose)
 
 
 def _ask(*words: str) -> str:
@@ -163,5 +189,5 @@ LOOKS: dict[str, Callable[[], list[Finding]]] = {
     "PostgreSQL": _postgresql,
     "CJK fonts": _fonts,
     "GPU": _gpu,
-    "torch and onnxruntime": _libraries,
+    "libraries": _libraries,
 }

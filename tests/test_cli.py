@@ -18,22 +18,38 @@ COMMANDS = typer.main.get_command(commands.app).commands  # type: ignore[attr-de
 EXAMPLE = re.compile(r"Example: palestra (.+)", re.DOTALL)
 # Examples that read what others write come after them.
 ORDER = ["tracks", "solutions", "make", "solve", "check", "score", "replay", "board", "view", "starter", "doctor"]
-ORDER += ["demo", "play", "register"]
+ORDER += ["play", "register"]
+SERVED = {"contest", "submit"}  # these need a server: tests/test_contest_commands.py
 
 
 def test_every_command_has_an_example_and_they_all_run(cli, tiny, tmp_path, monkeypatch):
     for track_id in registry.tracks():
         tiny(track_id)
     monkeypatch.chdir(tmp_path)
-    assert sorted(COMMANDS) == sorted(ORDER)
+    assert sorted(COMMANDS) == sorted([*ORDER, *SERVED, "demo"])
+    assert _example(cli, "submit")[0] == "submit"
     for name in ORDER:
-        example = EXAMPLE.search(cli(name, "--help").out)
-        assert example, f"the help of `{name}` has no example"
-        words = shlex.split(example[1])
+        words = _example(cli, name)
         assert words[0] == name
         ran = cli(*words)
         # A version can only be registered while a run is under way, and the example's is over by then.
-        assert ran.code == (1 if name == "register" else 0), f"{example[0]}: {ran.err}"
+        assert ran.code == (1 if name == "register" else 0), f"{words}: {ran.err}"
+
+
+def _example(cli, name):
+    example = EXAMPLE.search(cli(name, "--help").out)
+    assert example, f"the help of `{name}` has no example"
+    return shlex.split(example[1])
+
+
+@pytest.mark.slow
+def test_the_demo_goes_through_every_track_and_holds_a_contest(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = _example(cli, "demo")
+    assert "--no-serve" in words, "else it would serve until it is stopped"
+    ran = cli(*words)
+    assert ran.code == 0, ran.err
+    assert all(track.title in ran.out for track in registry.tracks().values()), "each has a board in the contest"
 
 
 def test_help_tells_what_there_is(cli):
@@ -76,6 +92,9 @@ def test_lists_have_the_agreed_keys(cli):
         (["make", "near-eye-gaze-v1", "/dev/null/x"], 1, "Not a directory"),
         (["view", "near-eye-gaze-v1", "P99/G01/0001", "--out", "x.png"], 1, "trial"),
         (["replay", "nothing.parquet"], 1, "is not there"),
+        (["submit", "http://localhost:1", "first", "nothing.csv"], 1, "is no file"),
+        (["submit", "http://localhost:1", "first"], 2, "Missing argument"),
+        (["contest", "sevre", "contest.toml"], 2, "No such command"),
     ],
 )
 def test_a_wrong_call_is_answered_in_words(cli, tiny, tmp_path, monkeypatch, words, code, message):

@@ -17,7 +17,11 @@ MAY_IMPORT = {
     "makers": {"makers", "worlds", "formats", "errors", "records"},
     "solutions": {"solutions", "worlds", "formats", "errors", "records"},
     "entrants": {"entrants", "formats", "errors", "records", "wire"},
-    "contest": {"contest", "metrics", "errors", "records", "scoring"},
+    "contest": {
+        *("contest", "metrics", "formats", "collect", "entrants", "errors", "records", "scoring", "saved", "registry"),
+        *("making", "solving", "packing", "pool", "playing", "following", "recording", "standings", "report", "reduce"),
+        *("starter", "console", "films"),
+    },
 }
 
 

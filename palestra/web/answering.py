@@ -1,0 +1,161 @@
+"""How errors are told: in words to people, as JSON to programs; what only the organiser may read goes to the log."""
+
+import logging
+import re
+import secrets
+from typing import Any
+
+import msgspec
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
+from sqlalchemy.exc import OperationalError
+
+from palestra.contest.uploads import UnknownUpload, WrongOffset
+from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, UnknownName
+from palestra.web.gate import Caller, FormRunOut, caller_of
+from palestra.web.rendering import render
+from palestra.web.show_public import frame
+from palestra.web.site import Site
+from palestra.web.translating import sentence, shown, told
+from palestra.web.views import ErrorPage
+from palestra.web.words import LANGUAGES
+
+log = logging.getLogger("palestra.web")
+LANGUAGE = "palestra_language"
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is answered where something was refused or failed."""
+
+    status: int
+    error: str
+    faults: list[str] = []
+    reference: str = ""  # what to tell the organiser
+    received: int | None = None  # of an upload
+
+
+# What any route of the API may answer besides what it is for.
+PROBLEMS = {
+    status: ResponseSpec(Problem, generate_examples=False, description=about)
+    for status, about in {
+        400: "The request is not what was expected.",
+        401: "Sign in first, or come with a token.",
+        403: "Not for whoever asks.",
+        404: "There is no such thing, or not for whoever asks.",
+        409: "Not now: the error says why.",
+        413: "Too much at once.",
+        422: "Refused; each fault says what was found and what was expected.",
+        503: "The database does not answer. Try again soon.",
+    }.items()
+}
+
+
+def language_of(request: Request[Any, Any, Any]) -> str:
+    """The language that was asked for: in the address, before, or by the browser."""
+    wanted = request.query_params.get("lang") or request.cookies.get(LANGUAGE)
+    return str(wanted) if wanted in LANGUAGES else preferred(request.headers.get("accept-language", ""))
+
+
+def preferred(accepted: str) -> str:
+    """The one of our languages that a browser likes best: `fr, zh-CN;q=0.9, en;q=0.8`. English, where it likes none."""
+    likings = dict.fromkeys(LANGUAGES, 0.0)
+    for part in accepted[:1000].split(","):
+        name, _, weight = part.partition(";")
+        language = name.strip().lower().partition("-")[0]
+        liking = weight.strip().removeprefix("q=")
+        if language in likings:
+            good = re.fullmatch(r"[01](\.\d{0,3})?", liking)
+            likings[language] = max(likings[language], float(liking) if good else 0.0 if liking else 1.0)
+    return max(LANGUAGES, key=lambda language: likings[language])  # the first of them, where both are liked as much
+
+
+def page(request: Request[Any, Any, Any], template: str, view: object, status: int = 200, **more: Any) -> Response[str]:
+    """A page for whoever asked."""
+    site: Site = request.app.state.site
+    caller: Caller = caller_of(request)
+    language = language_of(request)
+    path = request.url.path + (f"?{query}" if (query := _query(request)) else "")
+    if isinstance(view, ErrorPage) and request.method != "GET":  # a form's address is nowhere to come back to
+        path = view.back
+    around = frame(site, caller.reader, caller.csrf, path, more.pop("notice", None))
+    html = render(template, language, frame=around, page=shown(view, language), **more)
+    response = Response(html, media_type=MediaType.HTML, status_code=status)
+    if request.query_params.get("lang") in LANGUAGES:
+        response.set_cookie(LANGUAGE, language, max_age=365 * 86_400, samesite="lax", secure=site.setup.secure)
+    return response
+
+
+def _query(request: Request[Any, Any, Any]) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "lang"])
+
+
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """The answer to a request that came to nothing."""
+    problem = problem_of(error, language_of(request))
+    if problem.status >= 500:
+        problem = msgspec.structs.replace(problem, reference=secrets.token_hex(4))
+        log.error("%s %s: %s", request.method, request.url.path, problem.reference, exc_info=error)
+    if _is_program(request):
+        return Response(problem, status_code=problem.status, media_type=MediaType.JSON)
+    view = ErrorPage(
+        status=problem.status,
+        why="form" if isinstance(error, FormRunOut) else "",
+        message=_told(error, problem),
+        faults=tuple(problem.faults),
+        reference=problem.reference,
+    )
+    try:
+        return page(request, "error.html", view, problem.status)
+    except Exception:  # a page about an error must not need what has failed
+        log.exception("the error page failed")
+        return Response(problem.error, status_code=problem.status, media_type=MediaType.TEXT)
+
+
+def _told(error: Exception, problem: Problem) -> str:
+    """What an error's page says in the error's own words; nothing where the page's, in its language, say as much."""
+    own = isinstance(error, PalestraError | ValidationException) and not isinstance(error, FormRunOut)
+    return problem.error if own else ""
+
+
+def _is_program(request: Request[Any, Any, Any]) -> bool:
+    return request.url.path.startswith(("/api", "/live", "/health", "/metrics")) or "hx-request" in request.headers
+
+
+def problem_of(error: Exception, language: str = "en") -> Problem:
+    """What is answered to whoever caused an error, in their language."""
+    said = told(error, language)
+    match error:
+        case WrongOffset():
+            return Problem(409, said, received=error.received)
+        case Refused():
+            faults = [sentence(str(fault), language) for fault in error.faults]
+            return Problem(422, faults[0] if faults else said, faults)
+        case SignedOut():
+            return Problem(401, said)
+        case Forbidden():
+            return Problem(403, said)
+        case Missing() | UnknownUpload() | UnknownName():
+            return Problem(404, said)
+        case PalestraError():
+            return Problem(409, said)
+        case ValidationException():
+            return Problem(400, _invalid(error, language))
+        case OperationalError():
+            return Problem(503, sentence("The database does not answer. Try again soon.", language))
+        case HTTPException():
+            return Problem(error.status_code, sentence(error.detail or "", language))
+        case _:
+            return Problem(500, sentence(OUR_FAULT, language))
+
+
+OUR_FAULT = "Something failed on our side. The organiser can find out by the number below."
+
+
+def _invalid(error: ValidationException, language: str) -> str:
+    """Which field is wrong, and how."""
+    found = [one for one in (error.extra or []) if isinstance(one, dict)]
+    parts = [f"{one.get('key', '')}: {sentence(str(one.get('message', '')), language)}" for one in found]
+    return "; ".join(parts)[:1000] or sentence("The request is not what was expected.", language)

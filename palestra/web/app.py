@@ -1,0 +1,122 @@
+"""The server: routes put together, started and stopped in good order."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from litestar import Litestar
+from litestar.datastructures import State as AppState
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.static_files import create_static_files_router
+
+from palestra.contest import keys, throttle
+from palestra.contest.database import writing
+from palestra.contest.events import Event
+from palestra.web import account_actions, desk_actions, team_actions  # noqa: F401 - they declare actions
+from palestra.web.answering import PROBLEMS, answer_error
+from palestra.web.api import READS, action_routes
+from palestra.web.forms import do
+from palestra.web.gate import Gate, require_csrf
+from palestra.web.live import live, touched
+from palestra.web.operating import OPERATING
+from palestra.web.pages import PAGES
+from palestra.web.pages_desk import DESK
+from palestra.web.pages_outside import OUTSIDE
+from palestra.web.site import Site
+from palestra.web.tail import channels_of, follow
+from palestra.web.transfers import TRANSFERS
+
+STATIC = Path(__file__).with_name("static")
+BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
+CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends
+SWEEP_MS, STALE_UPLOAD_MS = 3_600_000, 3 * 86_400_000
+FOREVER = "public, max-age=31536000, immutable"
+
+
+def create_app(site: Site) -> Litestar:
+    """The whole server of one contest."""
+    channels = channels_of(site.contest.engine)
+
+    @contextlib.asynccontextmanager
+    async def running(_: Litestar) -> AsyncIterator[None]:
+        def told(events: Sequence[Event]) -> None:
+            site.feed.touch(touched(site, events))
+
+        site.contest.listen(told)
+        site.contest.hand_over = _onto(asyncio.get_running_loop())
+        tasks = [asyncio.create_task(work) for work in (site.feed.run(), follow(site, channels), _by_the_clock(site))]
+        try:
+            yield
+        finally:
+            site.contest.hand_over = lambda change: change()
+            site.feed.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    routes = [*PAGES, *DESK, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
+    for route in routes:
+        route.responses = {**PROBLEMS, **(route.responses or {})}
+    static = create_static_files_router("/static", [STATIC], cache_control=None, include_in_schema=False)
+    app = Litestar(
+        [*routes, static],
+        before_request=require_csrf,
+        dependencies={"site": Provide(lambda: site, sync_to_thread=False)},
+        exception_handlers={Exception: answer_error},
+        lifespan=[running],
+        plugins=[channels] if channels else [],
+        openapi_config=OpenAPIConfig(
+            title="Palestra", version="1", path="/api/schema", render_plugins=[JsonRenderPlugin(path="/openapi.json")]
+        ),
+        request_max_body_size=BODY_BYTES,
+        state=AppState({"site": site}),
+        logging_config=None,
+        debug=False,
+    )
+    app.asgi_handler = Gate(app.asgi_handler, site)  # before the routes: middleware does not see what has none
+    return app
+
+
+def _onto(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
+    """Changes of the state happen on the event loop, so that no page is made while one is half done."""
+
+    def hand_over(change: Callable[[], None]) -> None:
+        if not loop.is_running():
+            change()
+            return
+        done: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                change()
+                done.set_result(None)
+            except BaseException as error:
+                done.set_exception(error)
+
+        loop.call_soon_threadsafe(run)
+        done.result()
+
+    return hand_over
+
+
+async def _by_the_clock(site: Site) -> None:
+    """What time alone changes: freezes and ends are shown, what has run out is swept away."""
+    swept = site.now
+    while True:
+        await asyncio.sleep(CLOCK_S)
+        site.feed.touch(("board:", "screen:", "home:"))
+        if site.now - swept > SWEEP_MS:
+            swept = site.now
+            await asyncio.to_thread(_sweep, site)
+
+
+def _sweep(site: Site) -> None:
+    now = site.now
+    with writing(site.contest.engine) as connection:
+        keys.sweep(connection, now)
+        throttle.sweep(connection, now)
+    site.uploads.sweep(now - STALE_UPLOAD_MS)

@@ -1,0 +1,166 @@
+"""What pages are sent as it changes, by server-sent events.
+
+A topic is something that can be shown, with a way to write it down. When it changes it is written once, however many
+look at it, and the same bytes go to all: what changed, to those who have the version before, else the whole. Who is
+slow gets the newest, not everything in between. Every message has an
+id, so that whoever comes back after a lost connection is sent what they missed.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+log = logging.getLogger("palestra.web")
+BEAT_S = 15.0  # between signs of life; proxies and browsers take longer silence for a lost connection
+PAUSE_S = 0.1  # least time between two messages on a topic
+BEAT = b": still here\n\n"
+
+
+class Said(NamedTuple):
+    """What a topic says: under which name of an event, and its id."""
+
+    event: str
+    text: str
+    ident: str
+
+
+Write = Callable[[], Said | None]  # what a topic says now, if anything
+
+
+def message(said: Said) -> bytes:
+    """One server-sent event. Line ends inside the text are kept by giving each line a field of its own."""
+    lines = "".join(f"data: {line}\n" for line in said.text.splitlines() or [""])
+    return f"id: {said.ident}\nevent: {said.event}\n{lines}\n".encode()
+
+
+def change(before: Said, after: Said) -> bytes:
+    """The way from one text to the next, for who has the first: lines of it by their numbers, and lines that are new.
+
+    A board of fifty teams is sixty thousand letters, of which a new score changes some hundred. `[3, 10]` stands for
+    ten lines from the third on, counted from 0; a text for itself. Nothing where it would not be much shorter.
+    """
+    known = {line: number for number, line in enumerate(before.text.splitlines())}
+    parts: list[list[int] | str] = []
+    for line in after.text.splitlines():
+        number = known.get(line)
+        if number is None:
+            parts.append(line)
+        elif parts and isinstance(last := parts[-1], list) and last[0] + last[1] == number:
+            last[1] += 1
+        else:
+            parts.append([number, 1])
+    told = message(Said(f"{after.event}-change", msgspec.json.encode(parts).decode(), after.ident))
+    return told if 2 * len(told) < len(after.text) else b""
+
+
+class _Topic:
+    def __init__(self, write: Write) -> None:
+        self.write = write
+        self.version = 0
+        self.said: Said | None = None
+        self.latest = b""
+        self.change = b""  # from the version before to the latest
+        self.readers = 0
+
+
+class Feed:
+    """All topics of one server process. It lives on the event loop; `touch` alone may be called from other threads."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, _Topic] = {}
+        self._dirty: set[str] = set()
+        self._wake = asyncio.Event()
+        self._changed: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+
+    @property
+    def readers(self) -> int:
+        return sum(topic.readers for topic in self._topics.values())
+
+    def touch(self, prefixes: Collection[str]) -> None:
+        """Say that topics whose names begin so have changed; whoever reads them is sent what they say now."""
+        if self._loop and prefixes:
+            self._loop.call_soon_threadsafe(self._mark, tuple(prefixes))
+
+    def _mark(self, prefixes: tuple[str, ...]) -> None:
+        found = {key for key in self._topics if key.startswith(prefixes)}
+        if found:
+            self._dirty |= found
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Write topics that changed and pass them on, until cancelled."""
+        self._loop = asyncio.get_running_loop()
+        self._changed = self._loop.create_future()
+        while True:
+            with contextlib.suppress(TimeoutError):  # then all are sent a sign of life
+                await asyncio.wait_for(self._wake.wait(), BEAT_S)
+            self._wake.clear()
+            for key in self._dirty:
+                try:
+                    self._renew(key)
+                except Exception:  # one topic that cannot be written must not silence the others
+                    log.exception("what changed in %s could not be written", key)
+            self._dirty.clear()
+            before, self._changed = self._changed, self._loop.create_future()
+            before.set_result(None)
+            await asyncio.sleep(PAUSE_S)
+
+    def _renew(self, key: str) -> None:
+        topic = self._topics.get(key)
+        if topic is None:
+            return
+        before, said = topic.said, topic.write()
+        if said is None or (before and before.text == said.text):
+            return
+        topic.said, topic.version = said, topic.version + 1
+        topic.latest, topic.change = message(said), change(before, said) if before else b""
+
+    def close(self) -> None:
+        """End all readers, so that the server can stop."""
+        self._closed = True
+        if self._changed and not self._changed.done():
+            self._changed.set_result(None)
+
+    async def read(self, topics: Mapping[str, Write], missed: bytes = b"") -> AsyncIterator[bytes]:
+        """What topics say, now and whenever it changes. `missed` is what a reader who came back is sent first."""
+        seen: dict[str, int] = {}
+        for key, write in topics.items():
+            topic = self._topics.setdefault(key, _Topic(write))
+            topic.readers += 1
+            self._renew(key)
+        try:
+            yield missed + b"".join(self._news(topics, seen)) or BEAT
+            while not self._closed:
+                await self._next()
+                news = b"".join(self._news(topics, seen))
+                if news or not self._closed:
+                    yield news or BEAT
+        finally:
+            for key in topics:
+                self._leave(key)
+
+    def _news(self, topics: Iterable[str], seen: dict[str, int]) -> Iterable[bytes]:
+        for key in topics:
+            topic = self._topics[key]
+            if topic.version != seen.get(key) and topic.latest:
+                yield topic.change if topic.change and seen.get(key) == topic.version - 1 else topic.latest
+            seen[key] = topic.version
+
+    async def _next(self) -> None:
+        """The next change of anything, or sign of life."""
+        if self._changed is None:
+            await asyncio.sleep(BEAT_S)
+            return
+        await asyncio.shield(self._changed)  # it is everybody's: one who leaves must not cancel it
+
+    def _leave(self, key: str) -> None:
+        topic = self._topics[key]
+        topic.readers -= 1
+        if topic.readers == 0:
+            del self._topics[key]

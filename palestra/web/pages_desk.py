@@ -1,0 +1,213 @@
+"""The organiser's desk, and the log for everybody."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from litestar import MediaType, Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import Parameter
+from litestar.response import Redirect, Stream
+
+from palestra.contest import log
+from palestra.contest.database import reading
+from palestra.errors import Missing
+from palestra.web import show_audit, show_desk, show_judging
+from palestra.web.desk_actions import Amend
+from palestra.web.forms import notice_of
+from palestra.web.forms import read as read_form
+from palestra.web.gate import organisers_only, viewer_from
+from palestra.web.pages import REPORT_POLICY, Asked, show
+from palestra.web.show_desk import ORGANISER
+from palestra.web.site import Site, in_thread
+
+FOR_ORGANISERS: dict[str, Any] = {"guards": [organisers_only], "include_in_schema": False}
+CSV = "text/csv; charset=utf-8"
+PARTS = {"csv": CSV, "parquet": "application/vnd.apache.parquet"}
+
+
+@get("/desk", sync_to_thread=True, **FOR_ORGANISERS)
+def overview(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/overview.html", show_desk.overview(site))
+
+
+@get("/desk/access", sync_to_thread=True, **FOR_ORGANISERS)
+def access(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/access.html", show_desk.access(site))
+
+
+@get("/desk/runs/{phase:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def runs(site: Site, request: Asked, phase: str) -> Response[str]:
+    return show(request, "desk/runs.html", show_desk.runs(site, phase))
+
+
+@get("/desk/teams", sync_to_thread=True, **FOR_ORGANISERS)
+def teams(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/teams.html", show_desk.teams(site))
+
+
+@get("/desk/accounts", sync_to_thread=True, **FOR_ORGANISERS)
+def accounts(site: Site, request: Asked) -> Response[str]:
+    kept = notice_of(request)
+    server = site.setup.address or str(request.base_url).rstrip("/")
+    link = f"{server}/link/{kept.secret}" if kept and kept.secret else ""
+    return show(request, "desk/accounts.html", show_desk.accounts(site, link), kept)
+
+
+@get("/desk/copies", sync_to_thread=True, **FOR_ORGANISERS)
+def copies(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/copies.html", show_desk.copies(site))
+
+
+@get("/desk/announcements", sync_to_thread=True, **FOR_ORGANISERS)
+def announcements(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/announcements.html", show_desk.announcements(site))
+
+
+@get("/desk/rules", **FOR_ORGANISERS)
+async def amendments(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/rules.html", await in_thread(lambda: show_desk.amendments(site)))
+
+
+@post("/desk/rules", status_code=200, **FOR_ORGANISERS)
+async def preview_amendment(site: Site, request: Asked) -> Response[str]:
+    """Show what other rules would change. Nothing is done: a contest file is too long for an address."""
+    given = read_form(await request.form(), Amend, site.state.rules(site.now).zone)
+    assert isinstance(given, Amend)
+    view = await in_thread(lambda: show_desk.amendments(site, given.text, given.counts_from, given.reason))
+    return show(request, "desk/rules.html", view)
+
+
+# Where the organiser decides
+
+
+@get("/desk/promotion", sync_to_thread=True, **FOR_ORGANISERS)
+def promoting_phase(site: Site) -> Redirect:
+    phase = show_judging.first_promoting(site)
+    if not phase:
+        raise Missing(
+            "No phase of this contest promotes teams: its rules say nothing of it.",
+            "比赛规则没有规定任何赛段的晋级办法。",
+        )
+    return Redirect(f"/desk/promotion/{phase}")
+
+
+@get("/desk/promotion/{phase:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def promotion(site: Site, request: Asked, phase: str) -> Response[str]:
+    """Teams that are left out are named in the address, `without.TEAM=reason`: so a preview can be looked at first."""
+    given = request.query_params.multi_items()
+    without = {name[8:]: value for name, value in given if name.startswith("without.") and value}
+    return show(request, "desk/promotion.html", show_judging.promotion(site, phase, without))
+
+
+@get("/desk/verifications", sync_to_thread=True, **FOR_ORGANISERS)
+def verifications(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/verifications.html", show_judging.verifications(site))
+
+
+@get("/desk/verifications/{bundle:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def verification(site: Site, request: Asked, bundle: str) -> Response[str]:
+    view = show_judging.verification(site, bundle)
+    if view is None:
+        raise Missing("There is no such bundle.", "没有这个验证包。")
+    return show(request, "desk/verification.html", view)
+
+
+@get("/desk/rescorings", sync_to_thread=True, **FOR_ORGANISERS)
+def rescorings(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/rescorings.html", show_judging.rescorings(site))
+
+
+@get("/desk/rescorings/{rescoring:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def rescoring(site: Site, request: Asked, rescoring: str) -> Response[str]:
+    view = show_judging.rescoring_page(site, rescoring)
+    if view is None:
+        raise Missing("There is no such set of scores.", "没有这组重新评分。")
+    return show(request, "desk/rescoring.html", view)
+
+
+@get("/desk/awards", sync_to_thread=True, **FOR_ORGANISERS)
+def awards(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/awards.html", show_judging.awards(site))
+
+
+# Files
+
+
+@get("/desk/traces/{digest:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def trace(site: Site, digest: str) -> Response[bytes]:
+    """What a program said when it failed."""
+    state = site.state
+    known = {mishap.trace for one in list(state.submissions.values()) for mishap in list(one.mishaps)}
+    if not digest or digest not in known:
+        raise Missing("There is no such traceback.", "没有这份错误记录。")
+    return Response(site.contest.files.read(digest), media_type=MediaType.TEXT)
+
+
+@get("/desk/reports/{digest:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def report(site: Site, digest: str) -> Response[bytes]:
+    """What a verification found: a page where it came to an end, else what failed, as text."""
+    if not digest or digest not in {one.report for one in list(site.state.bundles.values())}:
+        raise Missing("There is no such report.", "没有这份报告。")
+    found = site.contest.files.read(digest)
+    kind = MediaType.HTML if found[:20].lstrip().lower().startswith((b"<!doctype", b"<html")) else MediaType.TEXT
+    return Response(found, media_type=kind, headers={"content-security-policy": REPORT_POLICY})
+
+
+@get("/desk/exports", sync_to_thread=True, **FOR_ORGANISERS)
+def exports(site: Site, request: Asked) -> Response[str]:
+    return show(request, "desk/exports.html", show_desk.exports(site))
+
+
+@get("/desk/exports/{name:str}", sync_to_thread=True, **FOR_ORGANISERS)
+def export(site: Site, name: str) -> Response[Any] | Stream:
+    """A table, as the organiser sees it now."""
+    from palestra.contest import tabular  # polars takes its time to come
+
+    if name == "events.csv":
+        return Stream(events_csv(site), media_type=CSV, headers=_attached(name))
+    table, _, ending = name.rpartition(".")
+    if ending not in PARTS or table not in show_desk.table_names(site.state, site.now):
+        raise Missing("There is no such table.", "没有这张表格。")
+    with site.contest.lock:
+        found = tabular.tables(site.state, ORGANISER, site.now, site.contest.files.read)[table]
+    data = tabular.as_csv(found, bom=True) if ending == "csv" else tabular.as_parquet(found)
+    return Response(data, media_type=PARTS[ending], headers=_attached(name))
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def events_csv(site: Site) -> Iterator[bytes]:
+    """The whole log, some thousand events at a time: however long it is, little of it is in memory."""
+    from palestra.contest import tabular
+
+    zone = site.state.rules(site.now).zone
+    for after in range(0, site.state.seq, tabular.AT_ONCE):
+        with reading(site.contest.engine) as connection:
+            table = tabular.events(log.rows(connection, after, after + tabular.AT_ONCE), zone)
+        parts = tabular.csv_parts(table, bom=True)
+        head = next(parts)
+        yield from (part for part in ((b"" if after else head), *parts) if part)
+
+
+# The log
+
+
+@get("/audit", sync_to_thread=True, include_in_schema=False)
+def audit(
+    site: Site,
+    request: Asked,
+    kind: str = "",
+    by: str = "",
+    before: int | None = Parameter(default=None, ge=0, le=1 << 53),
+    after: int | None = Parameter(default=None, ge=0, le=1 << 53),
+) -> Response[str]:
+    asked = show_audit.Asked(kind, by, before, after)
+    return show(request, "audit.html", show_audit.audit(site, viewer_from(request), asked))
+
+
+DESK: list[HTTPRouteHandler] = [
+    overview, access, runs, teams, accounts, copies, announcements, amendments, preview_amendment, promoting_phase,
+    promotion, verifications, verification, rescorings, rescoring, awards, trace, report, exports, export, audit,
+]  # fmt: skip

@@ -1,0 +1,142 @@
+"""Makes pages: templates, a language, and what the page is given."""
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_urlsafe
+from unicodedata import east_asian_width
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from palestra.contest.rules import Words
+from palestra.web import writing
+from palestra.web.sparkline import Scale, scale_of, sparkline, whisker
+from palestra.web.views import BoardRow, Column
+from palestra.web.words import LANGUAGES, say, say_count, words
+
+STATIC = Path(__file__).with_name("static")
+SHORT = 10  # letters of a digest that are shown
+STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that hold what a stranger wrote
+
+
+def render(template: str, language: str, **views: object) -> str:
+    """A page or a part of one. Pages need `frame` and `page`; see views.py."""
+    return _environment(language).get_template(template).render(**views)
+
+
+@lru_cache
+def _environment(language: str) -> Environment:
+    pages = Environment(loader=PackageLoader("palestra.web", "templates"), autoescape=True, undefined=StrictUndefined,
+                        trim_blocks=True, lstrip_blocks=True, auto_reload=False)  # fmt: skip
+    pages.globals |= {
+        "language": language, "languages": LANGUAGES, "t": partial(_say, language), "tn": partial(say_count, language),
+        "static": static, "once": partial(token_urlsafe, 12), "sparkline": sparkline, "whisker": whisker,
+    }  # fmt: skip
+    pages.filters |= {
+        "told": partial(_told, language), "heading": partial(_heading, language), "kind": partial(_kind, language),
+        "job": partial(_job, language),
+        "number": writing.number, "interval": writing.interval, "size": writing.size, "share": writing.share,
+        "milliseconds": writing.milliseconds, "duration": partial(writing.duration, language),
+        "quota": partial(writing.quota, language), "brackets": brackets, "scale": _scale,
+        "letters": _letters, "short": _short,
+        "when": partial(_when, language, False), "moment": partial(_when, language, True),
+        "day": partial(_day, language), "local_input": _local_input, "paragraphs": _paragraphs,
+    }  # fmt: skip
+    for name in ("when", "moment", "day", "local_input"):
+        pages.filters[name] = pass_context(pages.filters[name])
+    return pages
+
+
+@lru_cache
+def static(name: str) -> str:
+    """The address of a file that pages load; it changes with the file, so that browsers may keep it for ever."""
+    return f"/static/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:SHORT]}"
+
+
+def brackets(rows: Sequence[BoardRow]) -> list[str]:
+    """Where each row of a board stands in the bracket of its band: start, middle, end, alone, or none.
+
+    A baseline between two teams of one band lies within its bracket.
+    """
+    bands = [row.band for row in rows]
+    for i, row in enumerate(rows):
+        if row.rank is None:
+            before = next((band for band in reversed(bands[:i]) if band is not None), None)
+            after = next((other.band for other in rows[i + 1 :] if other.rank is not None), None)
+            bands[i] = before if before == after else None
+    return [_bracket(bands, i) for i in range(len(bands))]
+
+
+def _bracket(bands: Sequence[int | None], i: int) -> str:
+    if bands[i] is None:
+        return "none"
+    above = i > 0 and bands[i - 1] == bands[i]
+    below = i + 1 < len(bands) and bands[i + 1] == bands[i]
+    return {(False, True): "start", (True, True): "middle", (True, False): "end", (False, False): "alone"}[above, below]
+
+
+def _scale(rows: Sequence[BoardRow], column: Column) -> Scale | None:
+    """The scale of a board's whiskers: of the ranked teams, and of all where none is ranked."""
+    ranked = [row for row in rows if row.rank is not None] or rows
+    return scale_of([row.metrics[0] for row in ranked if row.metrics], column.better)
+
+
+def _say(language: str, key: str, **values: object) -> str:
+    """Words, in which a stranger's name keeps its own direction of writing to itself."""
+    apart = {name: f"\u2068{value}\u2069" if name in STRANGERS else value for name, value in values.items()}
+    return say(language, key, **apart)
+
+
+def _told(language: str, text: Words) -> str:
+    return text.in_language(language)
+
+
+def _heading(language: str, column: Column) -> str:
+    """A column's title: in our words where the number is a known one, else as the track calls it."""
+    key = f"metric.{column.name}"
+    return words(language).get(key) or column.title.in_language(language) or column.name
+
+
+def _kind(language: str, kind: str) -> str:
+    """What a file is, where it is a known kind."""
+    return words(language).get(f"file.{kind}", kind)
+
+
+def _job(language: str, kind: str) -> str:
+    """What a worker does, where it is a known thing."""
+    return words(language).get(f"job.{kind}", kind)
+
+
+def _letters(text: str) -> int:
+    """How much room a text takes: letters of Chinese are twice as wide."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _short(digest: str) -> str:
+    return digest[:SHORT]
+
+
+def _paragraphs(text: str) -> Markup:
+    """Plain text, a paragraph for each block between empty lines."""
+    blocks = [block.strip() for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
+    return Markup("\n").join(Markup("<p>{}</p>").format(block) for block in blocks)
+
+
+def _zone(context: Context) -> str:
+    return str(context["frame"].zone)
+
+
+def _when(language: str, compact: bool, context: Context, ms: int | None) -> Markup:
+    return writing.time_tag(language, ms, _zone(context), compact)
+
+
+def _day(language: str, context: Context, ms: int) -> str:
+    return writing.day(language, ms, _zone(context))
+
+
+def _local_input(context: Context, ms: int | None) -> str:
+    """A time as a datetime-local field takes it, in the contest's zone."""
+    return "" if ms is None else f"{writing.local(ms, _zone(context)):%Y-%m-%dT%H:%M}"

@@ -1,0 +1,168 @@
+"""Starts the server of a contest, with workers beside it, and stops them in good order."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from palestra import console
+from palestra.contest.place import Place, first_link, pack_data
+from palestra.pool import end_with_parent
+from palestra.web.oidc import Settings as Oidc
+from palestra.web.site import Setup, Site
+
+STOP_S = 10  # that requests under way get when the server is stopped
+SETTINGS = "PALESTRA_SERVE"  # how server processes that uvicorn starts learn what to serve
+
+
+@dataclass(frozen=True)
+class Serve:
+    """How a contest is to be served."""
+
+    place: Place
+    host: str = "127.0.0.1"
+    port: int = 8765
+    address: str = ""  # that people reach it at
+    workers: int = 1  # processes that score, started beside the server
+    processes: int = 1  # of the server itself; more than one needs PostgreSQL
+    proxies: str = ""  # addresses of proxies whose word on who asks is taken
+    oidc: Oidc | None = None
+    json_logs: bool = False
+
+
+def site_of(serve: Serve) -> Site:
+    secure = serve.address.startswith("https://")
+    contest = serve.place.open()
+    return Site(contest, Setup(serve.place.home, serve.place.spool, serve.address.rstrip("/"), secure, serve.oidc))
+
+
+def run(serve: Serve, told: Callable[[str], None]) -> None:
+    """Serve until told to stop."""
+    _log_as(serve.json_logs)
+    site = site_of(serve)
+    shown = serve.address.rstrip("/") or f"http://{serve.host}:{serve.port}"
+    if serve.place.has_other_rules(site.contest):
+        told(
+            f"{serve.place.file} says something else than the rules in force. To put it into force, paste it at "
+            f"{shown}/desk/rules; until then it has no effect."
+        )
+    packing = get_context("spawn").Process(target=_pack, args=(serve.place, os.getpid()))
+    packing.start()
+    if link := first_link(site.contest):
+        told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
+    children = [_start_worker(serve) for _ in range(serve.workers)]
+    stopping = threading.Event()
+    watch = threading.Thread(target=_keep_alive, args=(serve, children, stopping, told), daemon=True)
+    watch.start()
+    told(f"Open {shown} in a browser. Ctrl-C stops the server.")
+    try:
+        _serve(serve, site)
+    finally:
+        stopping.set()
+        watch.join()
+        packing.terminate()
+        packing.join()
+        for child in children:
+            child.send_signal(signal.SIGTERM)
+        for child in children:
+            child.wait()
+        site.contest.close()
+
+
+def _pack(place: Place, parent: int) -> None:
+    """In a process of its own: it may take long, nobody need wait for it, and it can be ended at any moment."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the server ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent(parent)
+    pack_data(place, place.open(), console.say)
+
+
+def _serve(serve: Serve, site: Site) -> None:
+    options: dict[str, Any] = {
+        "host": serve.host,
+        "port": serve.port,
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": STOP_S,
+        "proxy_headers": bool(serve.proxies),
+        "forwarded_allow_ips": serve.proxies or None,
+        "server_header": False,
+    }
+    if serve.processes > 1:
+        site.contest.engine.dispose()
+        os.environ[SETTINGS] = msgspec.json.encode(_plain(serve)).decode()
+        uvicorn.run("palestra.web.serving:create", factory=True, workers=serve.processes, **options)
+        return
+    from palestra.web.app import create_app
+
+    uvicorn.run(create_app(site), **options)
+
+
+def create() -> Any:
+    """The server in one of several processes; what it serves is in the environment."""
+    from palestra.web.app import create_app
+
+    given = msgspec.json.decode(os.environ[SETTINGS], type=_Plain)
+    _log_as(given.json_logs)
+    place = Place(Path(given.file), given.database, given.files)
+    return create_app(site_of(Serve(place, address=given.address, oidc=given.oidc)))
+
+
+class _Plain(msgspec.Struct, frozen=True):
+    file: str
+    database: str
+    files: str
+    address: str
+    oidc: Oidc | None
+    json_logs: bool
+
+
+def _plain(serve: Serve) -> _Plain:
+    place = serve.place
+    return _Plain(str(place.file.resolve()), place.database, place.files, serve.address, serve.oidc, serve.json_logs)
+
+
+def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:
+    place = serve.place
+    words = ["contest", "worker", str(place.file), "--with-parent"]
+    environment = {**os.environ, "PALESTRA_DATABASE": place.database, "PALESTRA_FILES": place.files}
+    return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment)
+
+
+def _keep_alive(
+    serve: Serve, children: list[subprocess.Popen[bytes]], stopping: threading.Event, told: Callable[[str], None]
+) -> None:
+    """Start a worker again that has ended by itself; its jobs come back by their leases."""
+    while not stopping.wait(1.0):
+        for i, child in enumerate(children):
+            if child.poll() is not None:
+                told(f"A worker ended (code {child.returncode}); another one is started.")
+                children[i] = _start_worker(serve)
+
+
+class _Json(logging.Formatter):
+    """A line of JSON for each thing that is told."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"at": int(record.created * 1000), "level": record.levelname, "by": record.name}
+        line["text"] = record.getMessage()
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+def _log_as(json: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Json() if json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("palestra").setLevel(logging.INFO)

@@ -1,0 +1,413 @@
+"""The site in a real browser, against a real server with a worker."""
+
+import hashlib
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from palestra.contest import events as e
+from palestra.contest.place import Place
+from palestra.contest.rules import Words
+from tests import postgres
+from tests.web.browsing import (
+    LICENCE,
+    ORGANISER,
+    PASSWORD,
+    SIZES,
+    WAIT_MS,
+    Hall,
+    chromium,
+    hall_in,
+    require_browser,
+    write_live_bundle,
+)
+
+expect.set_options(timeout=WAIT_MS)
+pytestmark = pytest.mark.usefixtures("calm")
+STATES = ("Received", "Checking", "Queued", "Running", "Scored")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def hall(browser: Browser, tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> Iterator[Hall]:
+    yield from hall_in(tmp_path_factory.mktemp("hall"), browser, tiny("near-eye-gaze-v1"))
+
+
+@pytest.fixture
+def calm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test no console may have complained: a breach of the content policy shows there."""
+    require_browser()
+    yield
+    given = request.node.funcargs
+    hall = given.get("hall") or given.get("grown_hall")
+    if hall is None:  # it was left out
+        return
+    windows, hall.windows = hall.windows, []
+    for window in windows:
+        window.context.close()
+    assert "\n".join(said for window in windows for said in window.complaints) == ""
+
+
+def mark(*pages: Page) -> None:
+    """So that a page which was loaded again is found out."""
+    for page in pages:
+        page.evaluate("window.neverReloaded = true")
+
+
+def was_never_reloaded(*pages: Page) -> bool:
+    return all(page.evaluate("window.neverReloaded === true") for page in pages)
+
+
+def row_of(page: Page, team: str) -> Locator:
+    return page.locator("tr[data-team]", has_text=team)
+
+
+# Coming in
+
+
+def test_the_printed_link_makes_one_organiser_and_works_once(hall: Hall) -> None:
+    stranger = hall.window()
+    stranger.page.goto(hall.served.first_link)
+    expect(stranger.page.get_by_text("This link was used already")).to_be_visible()
+    organiser = hall.window(ORGANISER)
+    expect(organiser.open("/desk").get_by_role("heading", level=1, name="Organiser's desk")).to_be_visible()
+
+
+def test_a_newcomer_registers_makes_a_team_and_gets_the_data_once_it_is_granted(hall: Hall) -> None:
+    newcomer = hall.window()
+    newcomer.register("nora")
+    newcomer.make_team("Newcomers")
+    page = newcomer.open("/data")
+    phase = page.get_by_role("region", name=re.compile("^Preliminary"))
+    expect(phase.get_by_text(LICENCE)).to_be_visible()
+    assert phase.get_by_role("link", name="first-view.zip").count() == 0
+    phase.get_by_role("button", name="Ask for access").click()  # the browser itself wants the box ticked first
+    expect(page.get_by_role("status").filter(has_text="Done.")).to_have_count(0)
+    phase.get_by_label("I accept this licence").check()
+    phase.get_by_role("button", name="Ask for access").click()
+    expect(phase.get_by_text("the organiser has not answered yet")).to_be_visible()
+
+    organiser = hall.window(ORGANISER)
+    asked = organiser.open("/desk/access").get_by_role("row", name=re.compile("Newcomers"))
+    asked.get_by_role("button", name="Grant").click()
+    expect(organiser.page.get_by_role("row", name=re.compile("Newcomers.*Granted"))).to_be_visible()
+
+    # Data are packed beside the server, which takes its time.
+    page.wait_for_function("async () => (await (await fetch('/data')).text()).includes('first-view.zip')")
+    page.reload()
+    link = phase.get_by_role("link", name="first-view.zip")
+    with page.expect_download() as got:
+        link.click()
+    digest = hashlib.sha256(got.value.path().read_bytes()).hexdigest()
+    expect(phase.get_by_text(digest)).to_be_visible()
+
+
+# Submitting
+
+
+def test_a_submission_is_watched_until_its_score_and_other_screens_follow_without_reload(hall: Hall) -> None:
+    follow_a_submission(hall, "ann")
+
+
+def follow_a_submission(hall: Hall, captain: str) -> None:
+    viewer, captain_window = hall.window(), hall.window(captain)
+    board, screen = viewer.open("/boards/first"), viewer.tab("/screen?phase=first")
+    mine = captain_window.tab("/phases/first")
+    mark(board, screen, mine)
+    team = f"Team {captain}"
+    expect(row_of(board, team)).to_have_count(0)
+    page = captain_window.submit("first", hall.answers(f"{captain}.csv", 0.4))
+    mark(page)
+    seen = page.locator(".way [aria-current=step]")
+    expect(seen).to_have_text(re.compile("|".join(STATES)))
+    expect(seen).to_have_text("Scored")
+    expect(page.locator(".headline strong")).to_have_text(re.compile(r"^\d+\.\d{3}°$"))
+    expect(page.get_by_text("On the board", exact=True)).to_be_visible()
+    value = page.locator(".headline strong").inner_text()
+    expect(row_of(board, team)).to_contain_text(value)
+    expect(row_of(screen, team)).to_contain_text(value)
+    expect(mine.get_by_role("row", name=re.compile(rf"{captain}\.csv.*Scored"))).to_contain_text(value)
+    assert was_never_reloaded(board, screen, mine, page)
+    report = page.frame_locator("iframe").locator("h1")
+    page.locator("iframe").scroll_into_view_if_needed()
+    expect(report).to_be_visible()
+
+
+def test_ranks_that_change_are_marked_on_the_board_and_on_the_screen(hall: Hall) -> None:
+    viewer = hall.window()
+    hall.window("dora").submit("first", hall.answers("dora.csv", 4.0))
+    board, screen = viewer.open("/boards/first"), viewer.tab("/screen?phase=first")
+    for page in (board, screen):
+        expect(row_of(page, "Team dora")).to_be_visible()
+    mark(board, screen)
+    before = int(row_of(board, "Team dora").get_attribute("data-rank"))
+    hall.window("eva").submit("first", hall.answers("eva.csv", 3.0))
+    for page in (board, screen):
+        expect(row_of(page, "Team dora")).to_have_attribute("data-rank", str(before + 1))
+        expect(row_of(page, "Team dora").locator(".down")).to_have_text(re.compile("▼1"))
+    assert was_never_reloaded(board, screen)
+
+
+def test_a_refused_file_shows_its_faults_in_words(hall: Hall) -> None:
+    file = hall.folder / "half.csv"
+    file.write_bytes(b"".join(hall.answers("whole.csv", 0.0).read_bytes().splitlines(keepends=True)[:-3]))
+    page = hall.window("ben").submit("first", file)
+    expect(page.get_by_role("heading", name="The file was refused")).to_be_visible()
+    expect(page.locator(".faults li").first).to_contain_text("expected")
+    expect(page.get_by_text("It does not count against your quota")).to_be_visible()
+
+
+def test_a_file_of_the_wrong_sort_is_told_before_it_is_sent(hall: Hall) -> None:
+    page = hall.window("ben").open("/phases/first")
+    page.get_by_label("Choose a file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"x"})
+    expect(page.get_by_text("The file must end in .csv")).to_be_visible()
+    expect(page.get_by_role("button", name="Upload and submit")).to_be_disabled()
+
+
+# The organiser
+
+
+def test_the_organiser_scores_again_and_promotes_each_after_a_preview(hall: Hall) -> None:
+    for number, captain in enumerate(("cleo", "dora"), 1):
+        page = hall.window(captain).submit("heat", hall.answers(f"{captain}-heat.csv", 4.0 * number))
+        expect(page.locator(".headline strong")).to_be_visible()
+    organiser = hall.window(ORGANISER)
+    page = organiser.open("/desk/rescorings")
+    page.get_by_label("Phase").select_option("heat")
+    page.get_by_label("Reason").fill("A check of the scorer.")
+    page.get_by_role("button", name="Score everything again").click()
+    expect(page.locator("main .lead .state")).to_have_text("Ready to look at")  # the page follows
+    organiser.confirm("Apply")
+    expect(page.locator("main .lead .state")).to_have_text("Applied")
+
+    heat = organiser.open("/desk").get_by_role("article").filter(has_text="Heat")
+    heat.locator("summary", has_text="Close now").click()
+    heat.locator("details[open]").get_by_label("Reason").fill("All have run.")
+    heat.locator("details[open]").get_by_role("button", name="Close now").click()
+    page = organiser.open("/desk/promotion/heat")
+    first = page.locator("tr.goes")
+    expect(first.locator("th")).to_have_text("Team cleo")
+    first.get_by_role("textbox").fill("It withdrew.")
+    page.get_by_role("button", name="Preview").click()
+    expect(first.locator("th")).to_have_text("Team dora")
+    organiser.open("/desk/promotion/heat")  # that was a preview and no more
+    organiser.confirm("Confirm the promotion", "By the board.")
+    expect(page.locator("main .lead .tag")).to_have_text("Confirmed")
+    expect(row_of(organiser.open("/boards/heat"), "Team cleo")).to_contain_text("Promoted")
+    expect(row_of(page, "Team dora")).not_to_contain_text("Promoted")
+
+
+# Looks
+
+
+def test_the_language_changes_and_comes_back_on_the_same_page(hall: Hall) -> None:
+    window = hall.window()
+    page = window.open("/audit?kind=account.made")
+    page.get_by_role("link", name="中文").click()
+    expect(page.get_by_role("heading", level=1, name="日志")).to_be_visible()
+    assert page.locator("html").get_attribute("lang") == "zh-CN"
+    assert "kind=account.made" in page.url
+    expect(page.locator("#kind")).to_have_value("account.made")
+    window.open("/boards/first")
+    expect(page.get_by_role("heading", level=1, name="排行榜")).to_be_visible()  # it stays chosen
+    page.get_by_role("link", name="English").click()
+    expect(page.get_by_role("heading", level=1, name="Board")).to_be_visible()
+    assert "/boards/first" in page.url
+
+
+def test_dark_mode_is_switched_kept_and_follows_the_system_until_then(hall: Hall) -> None:
+    window = hall.window(color_scheme="dark")
+    page = window.open("/")
+    dark, paper = "rgb(20, 23, 27)", "rgb(255, 255, 255)"
+    expect(page.locator("body")).to_have_css("background-color", dark)
+    page.get_by_role("button", name="Light").click()
+    expect(page.locator("body")).to_have_css("background-color", paper)
+    page.reload()
+    expect(page.locator("body")).to_have_css("background-color", paper)
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()
+
+
+def test_errors_are_told_in_the_viewers_language(hall: Hall) -> None:
+    window = hall.window(locale="zh-CN")
+    for path, words in (("/boards/none", "页面不存在"), ("/account", "请先登录"), ("/nowhere", "页面不存在")):
+        page = window.open(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text(words)
+        assert not re.search("[a-z]{7,}", page.locator("main .error").inner_text().lower())
+    window.complaints.clear()  # the browser itself says of each that it was not found
+
+
+PUBLIC = ("/", "/boards/first", "/boards/first/print", "/data", "/audit", "/sign-in", "/register", "/screen")
+OWN = ("/", "/boards/first", "/phases/first", "/phases/stage", "/data", "/team", "/account")
+DESK = tuple(
+    f"/desk{part}" for part in
+    ("", "/access", "/promotion/heat", "/verifications", "/rescorings", "/awards", "/announcements", "/rules",
+     "/teams", "/copies", "/accounts", "/exports", "/runs/stage")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("who", "paths"), [("", PUBLIC), ("finn", OWN), (ORGANISER, DESK)], ids=["all", "own", "desk"])
+def test_every_page_has_its_heading_labels_and_room_on_a_phone_and_a_laptop(
+    hall: Hall, who: str, paths: tuple[str, ...]
+) -> None:
+    faults = []
+    window = hall.window(who)
+    for path in paths:
+        for size, language in (("phone", "zh"), ("laptop", "en")):
+            window.page.set_viewport_size(SIZES[size])
+            window.open(f"{path}?lang={language}")
+            faults += window.faults()
+    assert faults == []
+
+
+def test_signing_in_and_submitting_need_no_mouse(hall: Hall) -> None:
+    window = hall.window()
+    page = window.open("/phases/first")
+    tab_to(page, "Sign in")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sign-in**")
+    tab_to(page, "Name")
+    page.keyboard.type("finn")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{hall.served.address}/phases/first")  # back where they wanted to go
+    tab_to(page, "Choose a file")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(hall.answers("finn.csv", 0.3))
+    tab_to(page, "Upload and submit")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/submissions/*")
+    expect(page.get_by_role("heading", level=1, name="finn.csv")).to_be_visible()
+
+
+FOCUSED = "() => { const one = document.activeElement; return one.labels?.[0]?.innerText ?? one.innerText ?? ''; }"
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what has this name is reached; what is reached must be seen to be."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if name in page.evaluate(FOCUSED):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+            return
+    raise AssertionError(f"{name} was not reached by Tab")
+
+
+# What goes wrong
+
+
+def test_a_page_tells_of_a_lost_connection_and_shows_what_happened_meanwhile(hall: Hall) -> None:
+    window = hall.window()
+    home, board = window.open("/"), window.tab("/boards/first")
+    page = hall.window("ben").submit("first", hall.answers("ben.csv", 1.0))
+    expect(page.locator(".headline strong")).to_be_visible()
+    expect(row_of(board, "Team ben")).to_be_visible()
+    mark(home, board)
+    hall.served.stop()
+    try:
+        for page in (home, board):
+            expect(page.get_by_text("Connection lost.")).to_be_visible()
+        meanwhile(hall.place)
+    finally:
+        hall.served.start()
+    for page in (home, board):
+        expect(page.get_by_text("Connection lost.")).to_have_count(0)
+    expect(home.get_by_role("heading", name="We were away")).to_be_visible()
+    expect(row_of(board, "Team Benjamin")).to_be_visible()
+    assert was_never_reloaded(home, board)
+    for one in hall.windows:
+        one.complaints.clear()  # browsers complain of a server that is not there
+
+
+def meanwhile(place: Place) -> None:
+    contest = place.open()
+    ben = contest.state.accounts[contest.state.names["ben"]].team
+    news = e.AnnouncementMade("n1", Words("We were away", "我们刚才离线"), Words("And are back."))
+    contest.act("system", lambda state, now: [news, e.TeamRenamed(ben, "Team Benjamin")])
+    contest.engine.dispose()
+
+
+def test_an_upload_that_is_cut_off_goes_on_where_it_stopped(hall: Hall) -> None:
+    window = hall.window("eva")
+    page = window.open("/phases/first")
+    content = os.urandom(11 << 20)
+    pieces: list[int] = []  # where each began
+
+    def answer(route: Route) -> None:
+        if route.request.method == "PATCH":
+            pieces.append(int(route.request.headers["upload-offset"]))
+            if len(pieces) == 2:  # the server dies under it
+                hall.served.stop(signal.SIGKILL)
+                route.abort()
+                return
+        route.continue_()
+
+    page.route("**/api/uploads/*", answer)
+    file = {"name": "large.csv", "mimeType": "text/csv", "buffer": content}
+    page.get_by_label("Choose a file").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Upload and submit").click()
+    try:
+        expect(page.get_by_text("The upload goes on by itself.")).to_be_visible()
+        expect(page.locator("progress")).to_have_attribute("value", re.compile(r"^3[0-9]\."))
+    finally:
+        hall.served.start()
+    page.wait_for_url("**/submissions/*")
+    expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()
+    assert pieces == [0, 4 << 20, 4 << 20, 8 << 20]  # what was there already was not sent again
+    window.complaints.clear()
+
+
+# Live
+
+
+@pytest.mark.slow
+def test_a_run_on_the_stage_shows_its_numbers_on_its_page_and_on_the_screen(
+    hall: Hall, tiny: Callable[[str], Path]
+) -> None:
+    (hall.folder / "near-eye-live-v1").symlink_to(tiny("near-eye-live-v1"))
+    for captain in ("ann", "ben"):
+        page = hall.window(captain).submit("stage", write_live_bundle(hall.folder / f"{captain}.zip"))
+        expect(page.locator(".headline strong")).to_be_visible(timeout=4 * WAIT_MS)
+    organiser, viewer = hall.window(ORGANISER), hall.window()
+    screen = viewer.open("/screen")
+    organiser.open("/desk/runs/stage")
+    organiser.confirm("Start a run")
+    page = organiser.page
+    page.wait_for_url("**/runs/*")
+    mark(page, screen)
+    expect(page.locator("#run-state")).to_have_text("Running", timeout=2 * WAIT_MS)
+    expect(page.locator("[data-value]").first).to_have_text(re.compile(r"^\d+\.\d{3}°$"), timeout=2 * WAIT_MS)
+    expect(screen.locator(".point strong")).to_have_text(re.compile(r"^[1-9]"))
+    expect(screen.locator("tr[data-team] .value").first).to_have_text(re.compile(r"^\d+\.\d{3}°$"))
+    expect(page.locator("#run-state")).to_have_text("Finished", timeout=4 * WAIT_MS)
+    expect(page.locator("#live-where")).to_contain_text("point 30 of 30")
+    expect(page.locator("#plot-score canvas")).to_be_visible()
+    expect(screen.get_by_text("Finished")).to_be_visible()
+    assert was_never_reloaded(page, screen)
+    assert organiser.faults() == []
+
+
+# The same on PostgreSQL
+
+
+@pytest.fixture
+def grown_hall(browser: Browser, tmp_path: Path, tiny: Callable[[str], Path]) -> Iterator[Hall]:
+    if postgres.ADDRESS not in os.environ:
+        pytest.skip("needs PostgreSQL: python -m tests.postgres pytest …")
+    with postgres.fresh_database() as address:
+        yield from hall_in(tmp_path, browser, tiny("near-eye-gaze-v1"), address)
+
+
+def test_a_submission_is_followed_on_postgresql_as_well(grown_hall: Hall) -> None:
+    follow_a_submission(grown_hall, "ann")
