@@ -12,9 +12,22 @@ from palestra.records import Track
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+CONTEST = COMMANDS["contest"].commands
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def require_known(words: list[str]) -> None:
+    """A command line after `palestra`: its command is there, and so are its options."""
+    if words[0] == "--tracks-dir":
+        words = words[2:]
+    name, rest = words[0], words[1:]
+    command = COMMANDS[name]
+    if name == "contest":
+        command, rest = CONTEST[words[1]], words[2:]
+    known = {name for option in command.params for name in option.opts}
+    assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, " ".join(words)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
@@ -22,13 +35,8 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_the_docs_exist_with_their_options(page):
-    for line in re.findall(r"^palestra (.+)$", page.read_text(), re.MULTILINE):
-        words = line.split("#")[0].split()
-        if words[0] == "--tracks-dir":
-            words = words[2:]
-        command = COMMANDS[words[0]]
-        known = {name for option in command.params for name in option.opts}
-        assert {word for word in words if word.startswith("--")} <= known, line
+    for line in re.findall(r"^ *palestra (.+)$", page.read_text(), re.MULTILINE):
+        require_known(line.split("#")[0].split())
 
 
 def test_every_track_and_solution_is_named_in_the_docs():
@@ -39,8 +47,17 @@ def test_every_track_and_solution_is_named_in_the_docs():
 
 def test_every_command_is_named_in_the_docs():
     told = "".join(page.read_text() for page in PAGES) + (ROOT / "CHANGELOG.md").read_text()
-    for name in COMMANDS.keys() - {"tracks", "solutions"}:
+    for name in [*COMMANDS.keys() - {"tracks", "solutions"}, *(f"contest {name}" for name in CONTEST)]:
         assert re.search(rf"(palestra|make) {name}\b", told), name
+
+
+def test_every_option_of_the_contest_commands_is_named_in_the_docs():
+    told = "".join(page.read_text() for page in PAGES)
+    shown = (
+        option for command in CONTEST.values() for option in command.params if not getattr(option, "hidden", False)
+    )
+    for name in {name for option in shown for name in option.opts if name.startswith("--")} - {"--help"}:
+        assert re.search(rf"{name}\b", told), name
 
 
 def test_every_field_of_a_track_is_explained():

@@ -18,7 +18,15 @@ def test_everything_is_looked_at():
         "GPU",
     ):
         assert name in names
-    assert {"sandbox: bubblewrap", "sandbox: landlock", "sandbox: rlimits", "torch", "onnxruntime"} <= set(names)
+    assert {"sandbox: bubblewrap", "sandbox: landlock", "sandbox: rlimits", *doctor.LIBRARIES} <= set(names)
+
+
+def test_what_a_contest_may_need_is_told_with_what_it_is_for():
+    rows = {row["what"]: row["for"] for row in doctor.as_rows(doctor.report())}
+    assert "several server processes" in rows["PostgreSQL"]
+    assert "browser" in rows["chromium"]
+    assert "--executor ray" in rows["ray"]
+    assert "S3" in rows["obstore"]
 
 
 def test_what_is_missing_comes_with_advice():
@@ -47,3 +55,9 @@ def test_a_machine_with_nothing_is_told_what_to_install(monkeypatch):
     assert rows["sandbox: bubblewrap"][""] == "no"
     assert "apt-get install -y bubblewrap" in rows["sandbox: bubblewrap"]["to get it"]
     assert "apt-get install -y chromium" in rows["chromium"]["to get it"]
+
+
+def test_a_library_that_is_missing_is_told_with_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(doctor, "LIBRARIES", {"no-such-library": ("pip install it", "nothing")})
+    (finding,) = doctor._libraries()
+    assert (finding.ok, finding.advice, finding.purpose) == (False, "pip install it", "nothing")
