@@ -40,6 +40,10 @@ class Forbidden(Told):
     """Not for whoever asks, whoever they are."""
 
 
+class TooOften(Told):
+    """Not now: it was tried too often."""
+
+
 class UnknownName(PalestraError):
     """A name that nothing here has."""
 

@@ -7,7 +7,7 @@ from palestra.contest import keys, passwords, teams, throttle
 from palestra.contest.contest import new_id
 from palestra.contest.database import writing
 from palestra.contest.events import Role
-from palestra.errors import Told
+from palestra.errors import Told, TooOften
 from palestra.web.actions import Done, Nothing, action
 from palestra.web.gate import Caller
 from palestra.web.site import Site, in_thread
@@ -75,7 +75,7 @@ def _sign_in(site: Site, caller: Caller, data: SignIn) -> Done:
     engine, now = site.contest.engine, site.now
     wait = throttle.start_sign_in(engine, data.name.lower(), caller.address, now)
     if wait:
-        raise Told(
+        raise TooOften(
             f"Too many tries. Wait {wait // 1000 + 1} s, then try again.",
             f"尝试次数过多。请等待 {wait // 1000 + 1} 秒后重试。",
         )
@@ -114,7 +114,7 @@ async def register(site: Site, caller: Caller, data: Register) -> Done:
             engine, f"register:{throttle.network_of(caller.address)}", now, REGISTRATIONS, REGISTRATION_MS
         )
         if wait:
-            raise Told(
+            raise TooOften(
                 f"Too many accounts from this address. Try again in {wait // 60_000 + 1} min.",
                 f"该网络地址注册的账号过多。请在 {wait // 60_000 + 1} 分钟后重试。",
             )

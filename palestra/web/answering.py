@@ -12,7 +12,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy.exc import OperationalError
 
 from palestra.contest.uploads import UnknownUpload, WrongOffset
-from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, UnknownName
+from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
 from palestra.web.gate import Caller, FormRunOut, caller_of
 from palestra.web.rendering import render
 from palestra.web.show_public import frame
@@ -135,6 +135,8 @@ def problem_of(error: Exception, language: str = "en") -> Problem:
             return Problem(422, faults[0] if faults else said, faults)
         case SignedOut():
             return Problem(401, said)
+        case TooOften():
+            return Problem(429, said)
         case Forbidden():
             return Problem(403, said)
         case Missing() | UnknownUpload() | UnknownName():

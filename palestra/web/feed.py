@@ -98,8 +98,10 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         self._changed = self._loop.create_future()
         while True:
+            # `wait_for` may swallow a cancellation that comes with what it waits for; `timeout` does not.
             with contextlib.suppress(TimeoutError):  # then all are sent a sign of life
-                await asyncio.wait_for(self._wake.wait(), BEAT_S)
+                async with asyncio.timeout(BEAT_S):
+                    await self._wake.wait()
             self._wake.clear()
             for key in self._dirty:
                 try:

@@ -21,7 +21,6 @@ import httpx
 import msgspec
 from sqlalchemy import Connection, insert, select
 
-from palestra.contest.rules import Words
 from palestra.contest.tables import identities
 from palestra.errors import Told, clean, clip
 from palestra.web.idtoken import Identity, identity_of, same
@@ -173,7 +172,7 @@ def check_settings(settings: Settings) -> None:
             "Sign-in through another site is not set up: no issuer is set.",
             "尚未设置通过其他网站登录：没有填写签发方（issuer）。",
         )
-    parts = _require_safe(settings.issuer, Words("the issuer", "签发方（issuer）"), loopback=True)
+    parts = _require_safe(settings.issuer, "issuer", loopback=True)
     if parts.query:
         raise Told(
             f"{clip(settings.issuer)}: an issuer is an address without a query, as the site names itself.",
@@ -197,8 +196,7 @@ async def _discover(settings: Settings) -> Provider:
         )
     loopback = _is_loopback(urlsplit(settings.issuer).hostname)
     for field in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        what = Words(f"{settings.issuer}'s {field}", f" {settings.issuer} 的 {field} ")
-        _require_safe(getattr(provider, field), what, loopback)
+        _require_safe(getattr(provider, field), f"{field} of {settings.issuer}", loopback)
     return provider
 
 
@@ -281,22 +279,22 @@ def _fault_in(body: bytes) -> str:
     return f": {clean(fault.error_description or fault.error)}"
 
 
-def _require_safe(url: str, what: Words, loopback: bool) -> SplitResult:
+def _require_safe(url: str, what: str, loopback: bool) -> SplitResult:
     """Refuse an address that could be listened in on: https, or on this very machine where that is meant."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise Told(
-            f"{clip(url)} is not an address ({error}); it is given as {what.en}.",
-            f"{clip(url)} 不是网址（{error}）；它被填作{what.zh}。",
+            f"{clip(url)} is not an address ({error}); it is given as {what}.",
+            f"{clip(url)} 不是网址（{error}）；它被填作 {what}。",
         ) from None
     secure = parts.scheme == "https" or (parts.scheme == "http" and loopback and _is_loopback(host))
     one_line = url.isprintable() and " " not in url  # it goes into a header
     if not (secure and host and one_line) or parts.username is not None or parts.fragment:
         raise Told(
-            f"{clip(url)}, given as {what.en}, is not safe; expected https://… without user or #part.",
-            f"填作{what.zh}的 {clip(url)} 不安全；应为 https://… 形式，不含用户名和 # 之后的部分。",
+            f"{clip(url)}, given as {what}, is not safe; expected https://… without user or #part.",
+            f"填作 {what} 的 {clip(url)} 不安全；应为 https://… 形式，不含用户名和 # 之后的部分。",
         )
     return parts
 

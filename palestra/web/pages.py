@@ -261,7 +261,7 @@ def certificate(site: Site, request: Asked, award: int, team: str) -> Response[s
         at=at,
         number=digest,
         seq=seq,
-        url=f"{site.setup.address}/certificates/{award}/{team}",
+        url=f"{site.setup.address or str(request.base_url).rstrip('/')}/certificates/{award}/{team}",
     )
     return show(request, "certificate.html", view)
 

@@ -1,6 +1,7 @@
 """Takes in what other processes write: woken by PostgreSQL where it can be, else by looking."""
 
 import asyncio
+import contextlib
 import logging
 
 from litestar.channels import ChannelsPlugin
@@ -71,10 +72,9 @@ async def _look(engine: Engine, woken: asyncio.Event) -> None:
 
 
 async def _wait(woken: asyncio.Event, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(woken.wait(), seconds)
-    except TimeoutError:
-        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await woken.wait()
 
 
 async def _listen(channels: ChannelsPlugin, woken: asyncio.Event) -> None:

@@ -161,9 +161,10 @@ def test_a_sound_log_is_sound_however_much_of_it_is_looked_at(
 
 
 def test_strange_places_in_the_log_are_no_error(world: World, people: dict[str, As]) -> None:
-    for query in ("before=0", "before=-5", "after=-5", "before=999999999", "after=999999999", "kind=no.such"):
+    for query in ("before=0", "before=999999999", "after=999999999", "kind=no.such"):
         assert people["nobody"].get(f"/audit?{query}").status_code == 200, query
-    assert people["nobody"].get("/audit?before=x").status_code == 400
+    for query in ("before=x", "before=-5", "after=-5"):
+        assert people["nobody"].get(f"/audit?{query}").status_code == 400, query
     assert people["nobody"].get(f"/audit?before={10**30}").status_code in (200, 400)
 
 

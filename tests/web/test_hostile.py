@@ -448,7 +448,8 @@ PAGES = [
     "/", "/?lang=zh", "/boards/first", "/boards/first/print", "/screen", "/runs/u9", "/phases/first", "/submissions/s9",
     "/submissions/s10", "/data", "/team", "/account", "/audit", "/desk", "/desk/access", "/desk/runs/stage",
     "/desk/teams", "/desk/accounts", "/desk/copies", "/desk/announcements", "/desk/rules", "/desk/promotion/first",
-    "/desk/rescorings", "/desk/rescorings/r9", "/desk/verifications", "/desk/awards", "/desk/exports", "/sign-in?next=/%22%3E%3Cx-evil%3E",
+    "/desk/rescorings", "/desk/rescorings/r9", "/desk/verifications", "/desk/awards", "/desk/exports",
+    "/sign-in?next=/%22%3E%3Cx-evil%3E",
     "/register?next=/%22%3E%3Cx-evil%3E", "/join/%22%3E%3Cx-evil%3E", "/link/%3Cx-evil%3E", "/no/%3Cx-evil%3E/page",
     "/boards/%3Cx-evil%3E", "/audit?by=%3Cx-evil%3E&kind=%3Cx-evil%3E", "/desk/promotion/first?without.t9=%3Cx-evil%3E",
 ]  # fmt: skip

@@ -14,8 +14,8 @@ from litestar.exceptions import NotFoundException
 
 from palestra import registry
 from palestra.collect.files import collect
+from palestra.contest import days, keys, passwords, submitting, work, worker
 from palestra.contest import events as e
-from palestra.contest import passwords, work, worker
 from palestra.contest.comparing import Comparison, Difference
 from palestra.contest.stage import Unplayable
 from palestra.contest.verifying import _words as verified
@@ -31,7 +31,7 @@ FILES = [
     *(file for file in sorted((ROOT / "web").glob("*.py")) if file.name != "words.py"),  # those are slips of ours
 ]  # fmt: skip
 PLAIN = {"PalestraError", "HTTPException", "NotFoundException", "PermissionDeniedException", "NotAuthorizedException"}
-BOTH = {"Told", "Missing", "Forbidden", "SignedOut", "FormRunOut", "Words", "_reject"}
+BOTH = {"Told", "Missing", "Forbidden", "SignedOut", "TooOften", "FormRunOut", "Words", "_reject"}
 ALLOWED = {"place.py": 1}  # only who starts a server reads that a contest's file is not there
 # Raised where others work on; they are told by their English.
 BY_TEMPLATE = {"pictured.py": 2, "show_desk.py": 1, "show_judging.py": 1}
@@ -255,6 +255,34 @@ def test_faults_of_submitted_files_are_told_in_chinese(track_id, tiny, tmp_path)
     left = [part for fault in faults for part in (fault.found, fault.expected) if in_english(part)]
     assert left == []
     assert all("——实际：" in sentence(str(fault), "zh") for fault in faults)
+
+
+def refusals() -> list[Refused]:
+    """What contest/ and web/ refuse with `refuse`, each once."""
+    kept = submitting._require_size
+    causes = [
+        lambda: kept("", 1, 1), lambda: kept("a.csv", 0, 1), lambda: kept("a.csv", 9_000, 1_000),
+        lambda: days.require_name("{team}_{date}.csv", "b.csv", "A", 0, "Asia/Shanghai"),
+        lambda: keys.require_power("member", ["organise"]), lambda: keys._checked("token", []),
+        lambda: keys._checked("link", ["found", "join"]),
+    ]  # fmt: skip
+    found = []
+    for cause in causes:
+        with pytest.raises(Refused) as caught:
+            cause()
+        found.append(caught.value)
+    return found
+
+
+def test_what_contest_modules_refuse_is_told_in_chinese():
+    for refusal in refusals():
+        for fault in refusal.faults:
+            assert not in_english(fault.expected), fault
+            assert CHINESE.search(phrase(fault.where)) or fault.where == "a.csv", fault
+    assert problem_of(refusals()[2], "zh").error == "a.csv——实际：9,000 字节；应为：最多 1,000"
+    assert problem_of(refusals()[3], "zh").error == (
+        "文件名——实际：'b.csv'；应为：'A_19700101.csv'，其中日期为 Asia/Shanghai 时区的今天"
+    )
 
 
 def test_a_weak_password_is_refused_in_chinese():

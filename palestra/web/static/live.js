@@ -30,7 +30,7 @@
     const before = (texts.get(target) || "").split("\n");
     const lines = JSON.parse(said.data).flatMap((part) => typeof part === "string" ? [part] : before.slice(part[0], part[0] + part[1]));
     texts.set(target, lines.join("\n"));
-    htmx.swap(target, lines.join("\n"), { swapStyle: "innerHTML" });
+    htmx.swap(target, lines.join("\n"), { swapStyle: htmx.config.defaultSwapStyle });
     htmx.trigger(target, "htmx:sseMessage", said);
   });
 
