@@ -131,11 +131,14 @@ class Server:
         fetch(lambda start: self._range(address, start), manifest, target, advance or (lambda count: None))
 
     def _range(self, address: str, start: int) -> Iterator[bytes]:
-        with self._http.stream("GET", address, headers={"range": f"bytes={start}-"}) as answer:
-            if answer.is_error:
-                answer.read()
-                _require_good(answer)
-            yield from answer.iter_bytes(1 << 16)
+        try:
+            with self._http.stream("GET", address, headers={"range": f"bytes={start}-"}) as answer:
+                if answer.is_error:
+                    answer.read()
+                    _require_good(answer)
+                yield from answer.iter_bytes(1 << 16)
+        except httpx.TransportError:  # what has not come is asked for again
+            self._wait(1.0)
 
     # Requests
 

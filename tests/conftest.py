@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from palestra import registry
 from palestra.cli import main as cli_main
@@ -65,3 +66,7 @@ def cli(cache: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
         return Ran(int(stopped.value.code or 0), out, err)
 
     return run
+
+
+settings.register_profile("ours", deadline=None)  # a busy machine is no fault of what is tested
+settings.load_profile("ours")

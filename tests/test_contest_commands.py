@@ -404,7 +404,7 @@ def test_logs_can_be_lines_of_json(held, tmp_path):
         assert answer.is_error and "Traceback" not in answer.text
         assert server.stop() == 0, server.said
     for line in server.said.splitlines():
-        assert line.startswith(("{", "Open ", "Stopped")), line
+        assert line.startswith(("{", "Open ", "Stopped", "near-eye-gaze: packing")), line
 
 
 def test_a_worker_scores_what_waits_and_stops_in_good_order(held, tmp_path):

@@ -12,7 +12,7 @@ import msgspec
 
 from palestra.contest.events import Promoted, Role
 from palestra.contest.rules import Phase, Rules, Words
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError, Told, UnknownName
 from palestra.records import Estimate
 
 Stage = Literal["checking", "queued", "running", "scored", "refused", "failed", "faulted", "cancelled", "withdrawn"]
@@ -283,6 +283,11 @@ class State(msgspec.Struct):
         return since
 
     def team(self, team_id: str) -> Team:
+        if not team_id:
+            raise Told(
+                "You are in no team. Make one, or join one by its invitation.",
+                "您不在任何队伍中。请创建队伍，或凭邀请加入。",
+            )
         if team_id not in self.teams:
             raise UnknownName("team", team_id, list(self.teams)[:1000])
         return self.teams[team_id]

@@ -3,11 +3,12 @@
 import logging
 import re
 import secrets
+import traceback
 from typing import Any
 
 import msgspec
 from litestar import MediaType, Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, InternalServerException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy.exc import OperationalError
 
@@ -46,6 +47,7 @@ PROBLEMS = {
         409: "Not now: the error says why.",
         413: "Too much at once.",
         422: "Refused; each fault says what was found and what was expected.",
+        429: "Too often. Wait as long as the error says.",
         503: "The database does not answer. Try again soon.",
     }.items()
 }
@@ -145,6 +147,10 @@ def problem_of(error: Exception, language: str = "en") -> Problem:
             return Problem(409, said)
         case ValidationException():
             return Problem(400, _invalid(error, language))
+        case InternalServerException() if error.detail == GONE:
+            return Problem(400, said)  # nobody reads it, and nothing of ours has failed
+        case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
+            return Problem(400, sentence("The request is not what was expected.", language))
         case OperationalError():
             return Problem(503, sentence("The database does not answer. Try again soon.", language))
         case HTTPException():
@@ -154,6 +160,15 @@ def problem_of(error: Exception, language: str = "en") -> Problem:
 
 
 OUR_FAULT = "Something failed on our side. The organiser can find out by the number below."
+
+
+GONE = "client disconnected prematurely"  # Litestar's words: it has no class of its own for that
+
+
+def _is_of_the_body(error: Exception) -> bool:
+    """Whether what was sent could not be read: JSON a thousand levels deep, or halves of letters."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.startswith("litestar.serialization") for name in frames)
 
 
 def _invalid(error: ValidationException, language: str) -> str:

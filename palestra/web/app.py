@@ -70,7 +70,11 @@ def create_app(site: Site) -> Litestar:
         lifespan=[running],
         plugins=[channels] if channels else [],
         openapi_config=OpenAPIConfig(
-            title="Palestra", version="1", path="/api/schema", render_plugins=[JsonRenderPlugin(path="/openapi.json")]
+            title="Palestra",
+            version="1",
+            path="/api/schema",
+            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            use_handler_docstrings=True,
         ),
         request_max_body_size=BODY_BYTES,
         state=AppState({"site": site}),

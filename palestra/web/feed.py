@@ -139,8 +139,10 @@ class Feed:
         try:
             yield missed + b"".join(self._news(topics, seen)) or BEAT
             while not self._closed:
-                await self._next()
-                news = b"".join(self._news(topics, seen))
+                news = b"".join(self._news(topics, seen))  # while we were busy sending
+                if not news:
+                    await self._next()
+                    news = b"".join(self._news(topics, seen))
                 if news or not self._closed:
                     yield news or BEAT
         finally:

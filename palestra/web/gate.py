@@ -75,18 +75,22 @@ class Gate:
             return
         address = (scope["client"] or ("", 0))[0]
         path = scope["path"]
-        sending = _with_headers(send, "", self.site.setup.secure, path)
         if not path.startswith(UNMETERED) and (wait := self.site.buckets.take(address)):
-            await _too_many(wait, sending)
+            await _too_many(wait, self._plainly(send, path))
             return
         if "\0" in path or b"%00" in scope["query_string"]:  # databases take no such letter, and no name has one
-            await _say(sending, 400, "This address has a letter in it that nothing is named with. 地址中含有无效字符。")
+            await _say(
+                self._plainly(send, path),
+                400,
+                "This address has a letter in it that nothing is named with. 地址中含有无效字符。",
+            )
             return
         try:
             caller = await self._caller(dict(scope["headers"]), address)
         except DBAPIError as error:
             log.warning("the database does not answer: %s", error)
-            await _say(sending, 503, "The database does not answer. Try again soon. 数据库没有响应，请稍后重试。", 1)
+            text = "The database does not answer. Try again soon. 数据库没有响应，请稍后重试。"
+            await _say(self._plainly(send, path), 503, text, 1)
             return
         fresh = "" if caller.secret or caller.by_token or path.startswith(UNMETERED) else secrets.token_urlsafe(24)
         if fresh:
@@ -94,6 +98,9 @@ class Gate:
         scope["state"]["caller"] = caller
         cookie = f"{BROWSER}={fresh}; Path=/; HttpOnly; SameSite=Lax" if fresh else ""
         await self.app(scope, receive, _with_headers(send, cookie, self.site.setup.secure, path))
+
+    def _plainly(self, send: Send, path: str) -> Send:
+        return _with_headers(send, "", self.site.setup.secure, path)
 
     async def _caller(self, headers: dict[bytes, bytes], address: str) -> Caller:
         if given := headers.get(b"authorization"):

@@ -1,5 +1,6 @@
 """Server-sent events: which topics a page may read, how each is written, which of them an event changes."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
@@ -50,11 +51,12 @@ def _while_same(site: Site, viewer: Viewer, messages: AsyncIterator[bytes]) -> A
 
 
 async def _until_changed(site: Site, viewer: Viewer, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for found in messages:
-        account = site.state.accounts[viewer.account]
-        if account.closed or (account.team, account.role) != (viewer.team, viewer.role):
-            return
-        yield found
+    async with contextlib.aclosing(messages):  # type: ignore[type-var]  # it is a generator: it notes who leaves
+        async for found in messages:
+            account = site.state.accounts[viewer.account]
+            if account.closed or (account.team, account.role) != (viewer.team, viewer.role):
+                return
+            yield found
 
 
 def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> dict[str, Write]:

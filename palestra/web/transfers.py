@@ -214,7 +214,7 @@ def ranged(site: Site, request: Request[Any, Any, Any], digest: str, name: str, 
         asked = ""
     start, end = _range(asked, size)
     if start is None:
-        return Response(None, status_code=416, headers={"content-range": f"bytes */{size}"})
+        return Response(b"", status_code=416, media_type=kind, headers={"content-range": f"bytes */{size}"})
     status = 206 if asked else 200
     if asked:
         headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
@@ -233,7 +233,7 @@ def _range(text: str, size: int) -> tuple[int | None, int]:
     if unit.strip() != "bytes" or not dash or not plain or (first == "" and last == ""):
         return None, size
     if first == "":
-        return max(size - int(last), 0), size
+        return (max(size - int(last), 0), size) if int(last) else (None, size)
     start, end = int(first), min(int(last) + 1, size) if last else size
     return (start, end) if start < end else (None, size)
 

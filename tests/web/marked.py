@@ -180,10 +180,11 @@ class Marked(World):
         made = e.ResultMade(
             name, 1, {metric: Estimate(whole, whole - 0.01, whole + 0.01) for metric in names},
             self.keep(f"result of {tag}", f'{{"result": "{tag}-4402"}}', own), draws, some, draws if shown else "",
-            self.keep(f"report of {tag}", f"<!doctype html><p>report-{tag}-7719", own),
-            {"organiser-report": theirs, "scores": scores}, rescoring,
+            files={"scores": scores}, rescoring=rescoring,
         )  # fmt: skip
         self.add(made, by="worker:w")
+        report = self.keep(f"report of {tag}", f"<!doctype html><p>report-{tag}-7719", own)
+        self.add(e.ReportMade(name, scores, report, theirs), by="worker:w")
 
     def scored_as(
         self, name: str, team: str, phase: str, at: int, whole: float, shown: float | None, seen: May

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from litestar.testing import TestClient
@@ -263,8 +264,6 @@ def test_an_odd_host_makes_nothing_fail(world: World, host: str) -> None:
      "", "/\r\nSet-Cookie: a=b", "http:evil.example", " /x", "///evil.example"],
 )  # fmt: skip
 def test_nobody_is_sent_on_to_another_site(world: World, people: dict[str, As], wanted: str) -> None:
-    from urllib.parse import quote
-
     answer = people["captain"].get(f"/sign-in?next={quote(wanted)}")
     assert answer.headers["location"] == "/"
     done = people["organiser"].do("announce", title_en="x", next=wanted)

@@ -173,6 +173,8 @@ class Walk:
         """Every action, with what an intruder would send: things of the other team, ids that were guessed."""
         for method in ("POST", "PATCH", "DELETE", "PUT"):
             for template, filled, path in self.paths(method):
+                if template.startswith("/do/") and self.time != "during":
+                    continue  # forms do the same actions, behind the same checks
                 for body in self.bodies(template, filled, method):
                     answer = await self.ask(template, method, path, body, **{"upload-offset": "5"})
                     if path.endswith(("/sign-out", "/change-password")):
@@ -270,8 +272,9 @@ def test_nobody_gets_what_is_not_theirs(world_at: Any, who: Who, time: Time) -> 
 
     async def whole() -> None:
         await walk.read_all()
-        if time == "during" or not who.scope:  # what a token is good for is the same at all times
+        if time == "during":
             await walk.ask_for_options()
+        if time == "during" or not who.scope:  # what a token is good for is the same at all times
             await walk.change_all()
 
     asyncio.run(whole())
