@@ -251,8 +251,8 @@ def test_odd_films_are_cropped_as_we_do(kit):
 
 def test_the_kit_reads_no_pickle_that_calls_anything(kit, tmp_path):
     recordings = load(kit("emotion-eeg-v1") / "recordings.py")
-    (tmp_path / "bad.pkl").write_bytes(pickle.dumps(print))
-    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print"):
+    (tmp_path / "bad.pkl").write_bytes(pickle.dumps(eval))
+    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.eval"):
         recordings.read(tmp_path / "bad.pkl")
 
 

@@ -243,6 +243,9 @@ def _rest(pipe: int) -> bytes:
 
 
 def main() -> None:
+    for number in (int(word) for word in sys.argv[1:4]):
+        if number >= 0:  # they came to us open; whatever numbers they have, no program gets them
+            os.set_inheritable(number, False)
     control = socket.socket(fileno=int(sys.argv[1]))
     os.umask(0o022)  # ours may be stricter, and the program has another user
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

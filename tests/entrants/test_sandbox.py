@@ -55,6 +55,17 @@ frames.send(sock, frames.Header("answer", frame.header.number), [frame.arrays[0]
         assert running.wait(10)
 
 
+def test_a_program_gets_its_own_descriptors_though_we_have_many_open(ground):
+    """What is passed to the keeper then has high numbers, and must not go on to the program."""
+    ours = [os.open(os.devnull, os.O_RDONLY) for _ in range(150)]
+    try:
+        ended = ground.run("import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))")
+    finally:
+        for number in ours:
+            os.close(number)
+    assert ended.output.strip() == "[0, 1, 2, 3]"  # the last is the folder that is listed
+
+
 def test_common_libraries_work(ground):
     if ground.python != sandbox.PYTHON:
         pytest.skip("another Python, without our libraries")
