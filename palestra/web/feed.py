@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 log = logging.getLogger("palestra.web")
-BEAT_S = 15.0  # between signs of life; proxies and browsers take longer silence for a lost connection
+BEAT_S = 10.0  # half of the longest silence; proxies and browsers take a longer one for a lost connection
 PAUSE_S = 0.1  # least time between two messages on a topic
 BEAT = b": still here\n\n"
 
@@ -64,7 +64,25 @@ class _Topic:
         self.said: Said | None = None
         self.latest = b""
         self.change = b""  # from the version before to the latest
-        self.readers = 0
+        self.readers: set[_Reader] = set()
+
+
+class _Reader:
+    """Who reads topics: what they have seen of each, and whether they wait for more."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, int] = {}
+        self.quiet = True  # since the last time that signs of life were sent
+        self._news: asyncio.Future[None] | None = None
+
+    async def wait(self) -> None:
+        self._news = asyncio.get_running_loop().create_future()
+        await self._news
+
+    def wake(self) -> None:
+        self.quiet = False
+        if self._news and not self._news.done():
+            self._news.set_result(None)
 
 
 class Feed:
@@ -74,13 +92,12 @@ class Feed:
         self._topics: dict[str, _Topic] = {}
         self._dirty: set[str] = set()
         self._wake = asyncio.Event()
-        self._changed: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
     @property
     def readers(self) -> int:
-        return sum(topic.readers for topic in self._topics.values())
+        return sum(len(topic.readers) for topic in self._topics.values())
 
     def touch(self, prefixes: Collection[str]) -> None:
         """Say that topics whose names begin so have changed; whoever reads them is sent what they say now."""
@@ -96,58 +113,78 @@ class Feed:
     async def run(self) -> None:
         """Write topics that changed and pass them on, until cancelled."""
         self._loop = asyncio.get_running_loop()
-        self._changed = self._loop.create_future()
+        beaten = self._loop.time()
         while True:
             # `wait_for` may swallow a cancellation that comes with what it waits for; `timeout` does not.
-            with contextlib.suppress(TimeoutError):  # then all are sent a sign of life
-                async with asyncio.timeout(BEAT_S):
+            try:
+                async with asyncio.timeout(BEAT_S - (self._loop.time() - beaten)):
                     await self._wake.wait()
+            except TimeoutError:
+                beaten = self._loop.time()
+                self._beat()
             self._wake.clear()
-            for key in self._dirty:
-                try:
-                    self._renew(key)
-                except Exception:  # one topic that cannot be written must not silence the others
-                    log.exception("what changed in %s could not be written", key)
-            self._dirty.clear()
-            before, self._changed = self._changed, self._loop.create_future()
-            before.set_result(None)
-            await asyncio.sleep(PAUSE_S)
+            changed, self._dirty = self._dirty, set()
+            news = [key for key in changed if self._tried(key)]
+            if news:
+                self._wake_readers(news)
+                await asyncio.sleep(PAUSE_S)
 
-    def _renew(self, key: str) -> None:
+    def _beat(self) -> None:
+        """A sign of life, to those only who have had nothing for a while: it costs as much as news."""
+        readers = {reader for topic in self._topics.values() for reader in topic.readers}
+        for reader in readers:
+            if reader.quiet:
+                reader.wake()
+            reader.quiet = True
+
+    def _tried(self, key: str) -> bool:
+        try:
+            return self._renew(key)
+        except Exception:  # one topic that cannot be written must not silence the others
+            log.exception("what changed in %s could not be written", key)
+            return False
+
+    def _renew(self, key: str) -> bool:
+        """Whether the topic says something else now."""
         topic = self._topics.get(key)
         if topic is None:
-            return
+            return False
         before, said = topic.said, topic.write()
         if said is None or (before and before.text == said.text):
-            return
+            return False
         topic.said, topic.version = said, topic.version + 1
         topic.latest, topic.change = message(said), change(before, said) if before else b""
+        return True
 
     def close(self) -> None:
         """End all readers, so that the server can stop."""
         self._closed = True
-        if self._changed and not self._changed.done():
-            self._changed.set_result(None)
+        self._wake_readers(self._topics)
+
+    def _wake_readers(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            for reader in self._topics[key].readers:
+                reader.wake()
 
     async def read(self, topics: Mapping[str, Write], missed: bytes = b"") -> AsyncIterator[bytes]:
         """What topics say, now and whenever it changes. `missed` is what a reader who came back is sent first."""
-        seen: dict[str, int] = {}
+        reader = _Reader()
         for key, write in topics.items():
-            topic = self._topics.setdefault(key, _Topic(write))
-            topic.readers += 1
-            self._renew(key)
+            self._topics.setdefault(key, _Topic(write)).readers.add(reader)
+            if self._renew(key):
+                self._wake_readers([key])
         try:
-            yield missed + b"".join(self._news(topics, seen)) or BEAT
+            yield missed + b"".join(self._news(topics, reader.seen)) or BEAT
             while not self._closed:
-                news = b"".join(self._news(topics, seen))  # while we were busy sending
+                news = b"".join(self._news(topics, reader.seen))  # while we were busy sending
                 if not news:
-                    await self._next()
-                    news = b"".join(self._news(topics, seen))
+                    await reader.wait()
+                    news = b"".join(self._news(topics, reader.seen))
                 if news or not self._closed:
                     yield news or BEAT
         finally:
             for key in topics:
-                self._leave(key)
+                self._leave(key, reader)
 
     def _news(self, topics: Iterable[str], seen: dict[str, int]) -> Iterable[bytes]:
         for key in topics:
@@ -156,15 +193,8 @@ class Feed:
                 yield topic.change if topic.change and seen.get(key) == topic.version - 1 else topic.latest
             seen[key] = topic.version
 
-    async def _next(self) -> None:
-        """The next change of anything, or sign of life."""
-        if self._changed is None:
-            await asyncio.sleep(BEAT_S)
-            return
-        await asyncio.shield(self._changed)  # it is everybody's: one who leaves must not cancel it
-
-    def _leave(self, key: str) -> None:
+    def _leave(self, key: str, reader: _Reader) -> None:
         topic = self._topics[key]
-        topic.readers -= 1
-        if topic.readers == 0:
+        topic.readers.discard(reader)
+        if not topic.readers:
             del self._topics[key]
