@@ -7,7 +7,6 @@ id, so that whoever comes back after a lost connection is sent what they missed.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
