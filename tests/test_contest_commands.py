@@ -66,10 +66,11 @@ class Running:
         return self.process.returncode
 
     def left(self) -> list[str]:
-        """Processes of its group that still run; one that has ended and waits to be noticed does not."""
+        """Processes of its group that still run; one that is ending (in brackets) or waits to be noticed does not."""
         listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
         rows = [line.split(None, 2) for line in listed.splitlines()]
-        return [args for pgid, stat, args in rows if int(pgid) == self.process.pid and not stat.startswith("Z")]
+        ours = [(stat, args) for pgid, stat, args in rows if int(pgid) == self.process.pid]
+        return [args for stat, args in ours if not stat.startswith("Z") and not args.startswith("[")]
 
 
 @contextmanager
