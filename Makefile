@@ -27,12 +27,14 @@ APT := $(shell [ "$$(id -u)" = 0 ] && echo apt-get || { sudo -n true 2>/dev/null
 WITHOUT_bubblewrap := untrusted programs run under Landlock, if at all ('palestra doctor' says), and its tests are left out
 WITHOUT_chromium := the tests in a browser are left out
 WITHOUT_postgresql := the tests on PostgreSQL are left out; SQLite is tested
+WITHOUT_libosmesa6 := the robot table's cameras draw with EGL, if at all
 WITHOUT_fonts-noto-cjk := pictures of pages lack Chinese letters
 
 system:
 	@$(call need,bubblewrap,command -v bwrap)
 	@$(call need,chromium,command -v chromium)
 	@$(call need,postgresql,ls /usr/lib/postgresql/*/bin/initdb)
+	@$(call need,libosmesa6,ls /usr/lib/*/libOSMesa.so.*)
 	@$(call need,fonts-noto-cjk,ls /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc)
 
 # need(package, a command that succeeds where it is there). Debian starts a PostgreSQL of its own unless told not to:
@@ -43,7 +45,7 @@ need = $(2) >/dev/null 2>&1 || { [ -n "$(APT)" ] && { [ -n "$$(ls /var/lib/apt/l
 	  && DEBIAN_FRONTEND=noninteractive $(APT) install -y -qq $(1) >/dev/null; } \
 	  || echo "$(1) is missing and cannot be installed from here: $(WITHOUT_$(1)). To get it: apt-get install $(1)"
 
-demo: .venv/.installed
+demo: .venv/.installed system
 	$(BIN)/palestra demo $(ARGS)
 
 test: .venv/.tested system lint
@@ -61,6 +63,7 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.worlds
 	$(BIN)/python -m benchmarks.stream $(ARGS)
+	$(BIN)/python -m benchmarks.table
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
 
 clean:

@@ -30,7 +30,7 @@ from palestra.contest.files import Files
 from palestra.contest.labour import worker_of
 from palestra.contest.place import Place
 from palestra.contest.rules import Words
-from palestra.contest.submitting import submit
+from palestra.contest.submitting import Sent, receive
 from palestra.contest.uploads import Uploads
 from palestra.metrics.cores import usable_cores
 from palestra.records import Order
@@ -162,7 +162,7 @@ def _hand_in(contest: Contest, uploads: Uploads, file: Path, team: int) -> None:
     digest = uploads.complete(begun.id)
     contest.act(
         f"a{team}",
-        lambda state, now: submit(state, now, f"s{team}", f"t{team}", "gaze", digest, file.name, len(data)),
+        lambda state, now: receive(state, now, Sent(f"s{team}", f"t{team}", "gaze", digest, file.name, len(data))),
         lambda connection, _: bool(uploads.bind(connection, begun.id, f"s{team}")),
     )
 

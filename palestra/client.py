@@ -18,7 +18,8 @@ Or wait to be dialled, as policy servers are (`palestra play TRACK ws://host:800
     serve(answer, 8000)
 
 `answer` is a function, an object that can be called and may have `take(trial)` for what comes without a question, or an
-object with `get_data(*arrays)` and `algorithm()`. What it raises costs that one answer, and the run goes on.
+object with `get_data(*arrays)` and `algorithm()`, or one that acts in a world, with `reset(about)` and
+`act(observation)`. What it raises costs that one answer, and the run goes on.
 """
 
 import argparse
@@ -87,7 +88,7 @@ class Player:
 
 
 def player(answer: Any) -> Player:
-    """A function, an object that can be called, or one with get_data and algorithm; or a class of these."""
+    """A function, an object that can be called, one with get_data and algorithm, or with reset and act; or a class."""
     made = answer() if isinstance(answer, type) else answer
     get_data, algorithm = getattr(made, "get_data", None), getattr(made, "algorithm", None)
     if callable(get_data) and callable(algorithm):
@@ -100,8 +101,20 @@ def player(answer: Any) -> Player:
             return algorithm()
 
         return Player(answered, take)
+    reset, act = getattr(made, "reset", None), getattr(made, "act", None)
+    if callable(reset) and callable(act):
+
+        def acted(trial: Trial) -> Any:
+            if trial.about.get("step") == 0:
+                reset(dict(trial.about))
+            found = act({**trial.data, **trial.about})
+            return found if isinstance(found, Mapping) else {"actions": found}
+
+        return Player(acted, lambda trial: None)
     if not callable(made):
-        raise PalestraError(f"{type(made).__name__} is no function and has no methods get_data and algorithm.")
+        raise PalestraError(
+            f"{type(made).__name__} is no function and has no methods get_data and algorithm, nor reset and act."
+        )
     return Player(made, getattr(made, "take", lambda trial: None))
 
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,16 +89,26 @@ def worker(
     files: FilesOption = "",
 ) -> None:
     """Check and score what is handed in, until stopped. Any number of workers may run, on any machines."""
-    from palestra.contest.labour import worker_of
-    from palestra.pool import end_with_parent
-
     if executor not in ("process", "ray"):
         raise PalestraError(f"{executor!r} is no executor; expected process or ray.")
-    if with_parent:
-        end_with_parent(os.getppid(), signal.SIGTERM)
-    place = _place(file, database, files)
-    contest = place.open()
-    worker_of(place, contest, executor, capacity or None, ray_address or None).run()  # type: ignore[arg-type]
+    with _stopped_in_good_order():
+        from palestra.contest.labour import worker_of
+        from palestra.pool import end_with_parent
+
+        if with_parent:
+            end_with_parent(os.getppid(), signal.SIGTERM)
+        place = _place(file, database, files)
+        contest = place.open()
+        worker_of(place, contest, executor, capacity or None, ray_address or None).run()  # type: ignore[arg-type]
+
+
+@contextmanager
+def _stopped_in_good_order() -> Iterator[None]:
+    """A worker that is told to stop while it starts ends as one that works does: it has taken no job yet."""
+    try:
+        yield
+    except KeyboardInterrupt:  # SIGTERM is taken for one as well
+        raise typer.Exit from None
 
 
 @app.command(epilog="Example: palestra contest board contest.toml --json")
@@ -228,6 +240,55 @@ def restore(
     from palestra.contest.returning import bring_back
 
     bring_back(_place(file, database, files), source, key, head or [])
+
+
+@app.command(epilog="Example: palestra contest pack contest.toml pack.html --language zh")
+def pack(
+    file: FileArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.")],
+    language: Annotated[str, typer.Option(help="en or zh.")] = "en",
+    phase: Annotated[str, typer.Option("--phase", help="Which phase; without it, the first with a match.")] = "",
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Write the technical manual of a match: criteria, protocol, objects, drawings, cameras, interfaces, timetable."""
+    from palestra import console
+    from palestra.contest.rulebook import read
+    from palestra.web import show_pack
+
+    place = _place(file, database, files)
+    written = show_pack.write_of(place, read(file), language, phase, out)
+    console.say(f"Wrote {out}: {show_pack.edition(written)}. Print it at 100 %, and its drawings are to scale.")
+
+
+@app.command(epilog="Example: palestra contest rehearse contest.toml onsite red=scripted blue=do-nothing")
+def rehearse(
+    file: FileArgument,
+    match: Annotated[str, typer.Argument(help="A phase with a match; or a match that was opened as a rehearsal.")],
+    entrants: Annotated[list[str], typer.Argument(help="TEAM=ENTRANT, as `palestra play` takes them.")],
+    cases: Annotated[str, typer.Option(help="Of a phase: practice or hidden.")] = "practice",
+    agreed: Annotated[bool, typer.Option("--agreed", help="In a match: sign for its referees, too.")] = False,
+    json: JsonOption = False,
+    database: DatabaseOption = "",
+    files: FilesOption = "",
+) -> None:
+    """Let programs play a match in the simulator in place of the robot, from the first case to the standing."""
+    from palestra import console, rehearsing
+    from palestra.contest.rulebook import read
+
+    if cases not in ("practice", "hidden"):
+        raise typer.BadParameter(f"{cases!r} is neither practice nor hidden.", param_hint="--cases")
+    place = _place(file, database, files)
+    contest = place.open() if place.is_open() else None
+    told = console.say if not json else lambda text: None
+    if contest and match in contest.state.matches:
+        standing = rehearsing.at_a_match(contest, place.home, match, entrants, agreed, told)
+    else:
+        standing = rehearsing.on_paper(read(file), place.home, match, entrants, cases, told)  # type: ignore[arg-type]
+    if json:
+        console.show_json([rehearsing.as_record(one) for one in standing])
+    else:
+        typer.echo("\n".join(rehearsing.lines(standing)))
 
 
 @app.command(epilog="Example: palestra contest link contest.toml olga")

@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ def check_track(track: Track, data: Path) -> None:
         _check_files(track, trials)
     if track.stream:
         _check_stream(track, data, trials)
+    if track.episode:
+        _check_episode(track, data, trials)
 
 
 def _require(track: Track, holds: bool, promise: str) -> None:
@@ -95,6 +98,25 @@ def _check_files(track: Track, trials: pl.DataFrame) -> None:
         except Refused:
             return
     _require(track, False, "an empty file is refused")
+
+
+def _check_episode(track: Track, data: Path, trials: pl.DataFrame) -> None:
+    """There is a world for every trial, in order, and the same is left of it however often nothing is done in it."""
+    if track.episode is None or track.hear is None or track.blank is None:
+        _require(track, False, "a track with worlds has `hear` and `blank`")
+        return
+    cases = track.episode(data)
+    _require(
+        track, [case.name for case in cases] == trials["trial"].to_list(), "it has a world for every trial, in order"
+    )
+    left = []
+    for _ in range(2):
+        with closing(cases[0].open()) as world:
+            world.move(None)
+            left.append(track.hear({**world.end(), "seconds": cases[0].period_s}))
+    _require(track, left[0] == left[1], "the same actions leave the same behind")
+    columns = track.blank(trials.head(1)).drop("trial").columns
+    _require(track, list(left[0]) == columns, "an answer that is heard has the columns of `blank`, in their order")
 
 
 def _check_stream(track: Track, data: Path, trials: pl.DataFrame) -> None:

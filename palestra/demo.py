@@ -41,7 +41,7 @@ def _show(track: Track, home: Path, order: Order) -> None:
         template = home / f"template{track.suffix}"
         track.write(track.blank(track.trials(data)), template)
         entries.append(_score(track, data, template, "template"))
-    if track.stream:
+    if track.live:
         entries += _play(track, data, home)
     for solution in registry.solutions(track.id):
         if solution.predict is None:

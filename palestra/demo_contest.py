@@ -136,7 +136,7 @@ def _token(contest: Contest, account: str, scopes: tuple[str, ...]) -> str:
 def _entries(track: Track, out: Path, size: str) -> list[Entry]:
     """Each team's submission: reference solutions, and those spoiled here and there, so that a board has an order."""
     home = out / track.id
-    if track.stream:
+    if track.live:
         return _bundles(track, home)
     data = home / f"data-{size}"
     solved = [home / f"{solution.name}{track.suffix}" for solution in registry.solutions(track.id) if solution.predict]
@@ -224,7 +224,7 @@ def _run_live(address: str, organiser: str, tracks: Sequence[Track]) -> None:
     """A live run of everybody's bundles at once, for the screen."""
     with Server(address, organiser) as server:
         for track in tracks:
-            if track.stream:
+            if track.live:
                 run = server.act("start-run", phase=track.id)["id"]
                 console.say(f"{track.title}: all teams live, on {address}/runs/{run}")
                 while server.run(run).state in ("waiting", "running"):

@@ -8,6 +8,7 @@ import msgspec
 
 SHOWN = 20  # faults that are shown one by one; the rest are counted
 LONGEST_NOTE = 200  # letters of what a program says itself
+LONGEST_NAME = 60  # letters of a name that are compared and shown
 
 
 class PalestraError(Exception):
@@ -48,11 +49,11 @@ class UnknownName(PalestraError):
     """A name that nothing here has."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        names, asked = sorted(map(_cut, known)), _cut(name)
+        near = difflib.get_close_matches(asked, names, n=1, cutoff=0.4)
         known_ones = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {known_ones or 'none'}."
-        super().__init__(f"There is no {kind} {name!r}. {hint}")
+        super().__init__(f"There is no {kind} {asked!r}. {hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PalestraError, (str(self),)  # so that it can come back from a worker process
@@ -133,6 +134,10 @@ class Faults:
 def refuse(where: str, found: str, expected: str) -> NoReturn:
     """Refuse at once, for a fault that leaves nothing else to look at."""
     raise Refused([Fault(where, found, expected)], 1)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def clip(text: object, limit: int = 60) -> str:

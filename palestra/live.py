@@ -45,7 +45,7 @@ class Replayed:
 def play_live(track: Track, data: Path, guests: Guests, order: Play, folder: Path | None) -> Played:
     """Play a track to its guests."""
     if not guests.words and not guests.teams and not guests.lsl:
-        known = [solution.name for solution in registry.solutions(track.id) if solution.plays]
+        known = [solution.name for solution in registry.solutions(track.id) if solution.plays or solution.knows]
         raise PalestraError(f"Nobody takes part: name a bundle, a ws:// address or a solution ({', '.join(known)}).")
     folder = fresh_folder(folder or Path("runs") / f"{track.id}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with ExitStack() as stack:

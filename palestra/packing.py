@@ -14,7 +14,7 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is packed; and ti
 def shown(track: Track, data: Path) -> list[Path]:
     """What a contestant may see: files, and folders that are empty."""
     paths = (path for path in data.rglob("*") if path.is_file() or not any(path.iterdir()))
-    return sorted(path for path in paths if not _is_hidden(track, path.relative_to(data)))
+    return sorted((path for path in paths if not _is_hidden(track, path.relative_to(data))), key=str)
 
 
 def _is_hidden(track: Track, path: Path) -> bool:

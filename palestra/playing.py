@@ -14,9 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from palestra import recording, saved, scoring
+from palestra import acting, recording, saved, scoring
 from palestra.collect import stream
 from palestra.collect.answers import answers_of
+from palestra.collect.episode import Step
 from palestra.collect.stream import Clock, Decision, FastLine, Line, VirtualClock, spoiled
 from palestra.collect.versions import Version, Versions, windows
 from palestra.collect.wall import WallClock
@@ -26,7 +27,7 @@ from palestra.entrants.sandbox import Limits
 from palestra.errors import PalestraError
 from palestra.following import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.recording import End, Head, Recorder, Recording, Who
-from palestra.records import Reply, Result, Sitting, Tick, Track
+from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.scoring import Scored, Sheet
 from palestra.standings import Standings
 from palestra.watching import Watch
@@ -73,12 +74,14 @@ class Played:
 
 
 def require_live(track: Track) -> None:
-    if track.stream is None:
+    if not track.live:
         raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
 
 
 def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
     require_live(track)
+    if track.episode:
+        return [acting.sitting_of(case) for case in track.episode(data)]
     return track.stream(data) if track.stream else []
 
 
@@ -95,7 +98,10 @@ def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folde
     with ExitStack() as stack:
         log.recorder = stack.enter_context(closing(Recorder(folder, head)))
         hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
-        hall.play(track, sittings)
+        if track.episode:
+            hall.act(track, track.episode(data))
+        else:
+            hall.play(track, sittings)
         scored = {entry.name: score(track, sheet, entry, log.decisions[entry.name], order.seed) for entry in entries}
         for entry in entries:
             entry.line.close()  # only then its last words are known
@@ -176,6 +182,13 @@ class _Log:
             if self.follower:
                 self.show_standings()
 
+    def moved(self, entrant: str, step: Step) -> None:
+        self._heed()
+        self.recorder.moved(entrant, step)
+        self.watch.sent()
+        if self.hurried:
+            self.watch.beat()
+
     def decided(self, decision: Decision) -> None:
         # What is scored is what is recorded, whatever was said: so it can be scored again.
         decision = self.recorder.decided(decision)
@@ -247,6 +260,24 @@ class _Hall:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
                 self._note_changes(sitting)
+                self.log.show_standings(last=True)
+
+    def act(self, track: Track, cases: Sequence[Case]) -> None:
+        """Everybody acts in every case, each in a world of their own, one after the other."""
+        steps = len(self.entries) * sum(acting.sitting_of(case).count for case in cases)
+        self.log.watch = Watch(
+            track, self.log.standings, steps, [case.name for case in cases], hidden=not self.order.watched
+        )
+        if isinstance(self.clock, WallClock):
+            self.clock.idle = self.log.idle
+        lines = self._lines([])
+        with self.log.watch, _punctual(self.order.pace):
+            for number, case in enumerate(cases):
+                self.log.recorder.sitting = number
+                self.log.watch.sitting(number)
+                for entry, line in zip(self.entries, lines, strict=True):
+                    self.played_with.setdefault(entry.name, []).append(entry.plays_with)
+                    self.log.decided(acting.act(case, entry, line, self.clock, self.log))
                 self.log.show_standings(last=True)
 
     def _note_changes(self, sitting: Sitting) -> None:
@@ -357,7 +388,11 @@ def _punctual(pace: str) -> Iterator[None]:
 
 
 def require_sent(run: Recording, track: Track, data: Path) -> None:
-    """See that the data set gives what was sent, tick by tick, as far as the run went."""
+    """See that the data set gives what was sent, tick by tick, as far as the run went; or that what was done in its
+    worlds leads to what was left."""
+    if track.episode:
+        acting.require_same(run, track.episode(data))
+        return
     recorded = run.ticks()
     for number, sitting in enumerate(sittings_of(track, data)):
         for tick in sitting.ticks():

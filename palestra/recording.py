@@ -2,7 +2,7 @@
 
     run.json        what is played, on which data, by whom, since when
     ticks.rec       every tick: in which sitting, when due, when sent, a checksum of what was sent
-    <entrant>.rec   that entrant's decisions and stray replies
+    <entrant>.rec   that entrant's decisions and stray replies; what it did, where it acted in a world
     standings.jsonl who stood where, after each round of decisions; for screens
     end.json        the results; only a run that came to its end has it
 
@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from palestra.collect.episode import Step
 from palestra.collect.stream import Decision
 from palestra.errors import PalestraError, UnknownName, clip
 from palestra.formats.files import replacing
@@ -36,7 +37,7 @@ WRITTEN_EVERY_S, UNWRITTEN = 0.05, 256  # ticks that came closer together than t
 MOST_BYTES = 1 << 20  # of one record
 LONGEST_NAME = 64  # of a trial that an entrant made up
 MOST_NUMBERS = 64  # of an array that an entrant answered with
-MOST_ANSWER = 4096  # bytes of an answer; of a longer one only its kind is kept
+MOST_ANSWER, MOST_STRAY = 16_384, 4096  # bytes of an answer, and of a stray one; of longer ones only the kind is kept
 MOST_STRAYS = 100_000  # of one entrant: more tell nothing new, and must not fill the disk
 DEEP = b"\x91" * 200  # so many lists in each other: what can be read inside of them can be read anywhere
 Kind = TypeVar("Kind")
@@ -103,6 +104,13 @@ class Strayed(msgspec.Struct, frozen=True, array_like=True, tag="strayed"):
     note: str
 
 
+class Moved(msgspec.Struct, frozen=True, array_like=True, tag="moved"):
+    """A period in which an entrant acted."""
+
+    sitting: int
+    step: Step
+
+
 class Recorder:
     """Writes a run. It is a log of the stream."""
 
@@ -141,8 +149,12 @@ class Recorder:
         self._strays[entrant] += 1
         if self._strays[entrant] <= MOST_STRAYS:
             trial = clip(reply.trial) if len(reply.trial) > LONGEST_NAME else reply.trial
-            stray = Strayed(self.sitting, at_s, trial, as_recorded(reply.answer), reply.note)
+            stray = Strayed(self.sitting, at_s, trial, as_recorded(reply.answer, MOST_STRAY), reply.note)
             self._write(self._own[entrant], _framed(stray))
+
+    def moved(self, entrant: str, step: Step) -> None:
+        """What was done in a period of a world's time."""
+        self._write(self._own[entrant], _framed(Moved(self.sitting, step)))
 
     def _write(self, file: Any, data: bytes) -> None:
         if file.write(data) < len(data):
@@ -184,14 +196,14 @@ def _framed(record: msgspec.Struct) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def as_recorded(answer: Any) -> Any:
+def as_recorded(answer: Any, most_bytes: int = MOST_ANSWER) -> Any:
     """An answer as it is read again once it was written; of what is too large, too deep or no value, only its kind."""
     if answer is None or (type(answer) is int and -(1 << 63) <= answer < 1 << 63):
         return answer  # as most are
     try:
         data = _encode(answer)
         msgspec.msgpack.decode(DEEP + data)
-        return msgspec.msgpack.decode(data) if len(data) <= MOST_ANSWER else _kind(answer)
+        return msgspec.msgpack.decode(data) if len(data) <= most_bytes else _kind(answer)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
         return _kind(answer)
 
@@ -229,11 +241,14 @@ class Recording:
     def strays(self, entrant: str) -> Iterator[Strayed]:
         return (record for record in self._all(entrant) if isinstance(record, Strayed))
 
-    def _all(self, entrant: str) -> Iterator[Decided | Strayed]:
+    def steps(self, entrant: str) -> Iterator[Moved]:
+        return (record for record in self._all(entrant) if isinstance(record, Moved))
+
+    def _all(self, entrant: str) -> Iterator[Decided | Strayed | Moved]:
         files = {who.name: who.file for who in self.head.entrants}
         if entrant not in files:
             raise UnknownName("entrant of this run", entrant, files)
-        return _records(self.folder / Path(files[entrant]).name, Decided | Strayed)
+        return _records(self.folder / Path(files[entrant]).name, Decided | Strayed | Moved)
 
 
 def is_run(folder: Path) -> bool:

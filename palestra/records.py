@@ -70,6 +70,17 @@ class Sitting:
 
 
 @dataclass(frozen=True)
+class Case:
+    """A world to act in, from its beginning. What is left of it when an entrant has acted is the answer."""
+
+    name: str  # the trial
+    open: Callable[[], Any]  # a World of collect/episode.py
+    seconds: float  # of its own time, after which it ends
+    period_s: float  # between two actions
+    waits: bool = False  # whether it stands still while an entrant thinks
+
+
+@dataclass(frozen=True)
 class Signal:
     """What the samples of a stream are, for protocols that say so, as LSL does."""
 
@@ -114,8 +125,8 @@ class Track:
     """One versioned challenge: its trials, its truth, how answers arrive, how they are scored, what ranks.
 
     Tables have one row per trial and a column `trial` (text). The first of `units` that a column is named after is
-    what intervals resample. The first metric ranks. A file track gives `answers` and `write`; a live one `stream`,
-    `hear` and `blank`, which says what columns an answer has.
+    what intervals resample. The first metric ranks. A file track gives `answers` and `write`; a live one `stream` or
+    `episode`, `hear` and `blank`, which says what columns an answer has.
     """
 
     id: str
@@ -127,6 +138,7 @@ class Track:
     missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
     answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
     stream: Callable[[Path], Sequence[Sitting]] | None = None  # what is sent live, in order
+    episode: Callable[[Path], Sequence[Case]] | None = None  # worlds to act in, in order
     hear: Callable[[Any], Mapping[str, Any]] | None = None  # a live answer as columns; ValueError says what is wrong
     signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
@@ -142,6 +154,8 @@ class Track:
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
     film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
+    review: Callable[[Path, Any, str], list[Block]] | None = None  # an entrant's recorded run, played again
+    films: Callable[[Path, Any, Path], list[Path]] | None = None  # films of a recorded run, written into a folder
     make: Callable[[Order], Plan] | None = None
     hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
     describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
@@ -157,8 +171,13 @@ class Track:
     @property
     def arrives(self) -> list[str]:
         """How answers may arrive."""
-        ways = {"file": self.answers, "stream": self.stream}
+        ways = {"file": self.answers, "stream": self.stream, "episode": self.episode}
         return [name for name, given in ways.items() if given]
+
+    @property
+    def live(self) -> bool:
+        """Whether programs play it, and no file is handed in."""
+        return self.stream is not None or self.episode is not None
 
     @property
     def ranks(self) -> Metric:
@@ -215,6 +234,7 @@ class Solution:
     fit: Callable[[Path, Mapping[str, str]], Any] | None = None  # data and options in, a picklable model out
     predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame] | None = None  # data, some trials, the model → answers
     parts_by: tuple[str, ...] = ()  # trials that share these columns are answered together
-    plays: str | None = None  # "module:Class" with get_data and algorithm
+    plays: str | None = None  # "module:Class" with get_data and algorithm, or reset and act
+    knows: str | None = None  # "module:Class" that may see the world itself, to show that cases can be solved
     options: Mapping[str, str] = field(default_factory=dict)  # name → default, set with --set
     weights: str | None = None  # the file in the package, where it learnt beforehand

@@ -6,7 +6,7 @@
         page = server.submit("preliminary", Path("answers.csv"))
         print(page.state, page.metrics)
 
-A token is made on the site, under your account. Records are those of `palestra.web.views`.
+A token is made on the site, under your account. Records are those of `palestra.web.views` and `api_views`.
 """
 
 import time
@@ -22,8 +22,7 @@ from palestra.contest.packs import Manifest, fetch
 from palestra.errors import PalestraError
 from palestra.web import live_views as lv
 from palestra.web import views as v
-from palestra.web.api import Contest, Me
-from palestra.web.transfers import Begin, Progress, Submitted
+from palestra.web.api_views import Begin, Contest, Me, Progress, Submitted
 
 T = TypeVar("T")
 PIECE_BYTES = 4 << 20

@@ -23,7 +23,7 @@ def write_kit(track: Track, folder: Path) -> None:
         with as_file(scripts) as source:
             shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         return
-    if track.stream:
+    if track.live:
         _write_plain_bundle(track, data, folder / "bundle")
     (folder / "README.md").write_text(_plain_page(track))
 

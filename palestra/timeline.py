@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra import acted
 from palestra.console import duration, printable
 from palestra.contest.board import Place, board
 from palestra.metrics.order import at_shares
@@ -39,6 +40,8 @@ def timeline(recording: Recording, entrant: str, track: Track | None = None) -> 
 
 def summary(recording: Recording, entrant: str, track: Track | None = None) -> list[str]:
     """One entrant's run in a few lines for a terminal."""
+    if track and track.episode:
+        return acted.summary(recording, entrant)
     story = read_story(recording, entrant, track)
     asked, answered = len(story.trials), int(story.answered.sum())
     head = f"{printable(entrant)}: {answered:,} of {asked:,} answered"
@@ -55,14 +58,20 @@ def write_run(track: Track, scored: Mapping[str, Scored], recording: Recording, 
     """The page of a run: one entrant's result and timeline; of several, who stood where and everyone's timeline."""
     if len(scored) == 1:
         ((entrant, one),) = scored.items()
-        write_result(track, one, data, file, timeline(recording, entrant, track))
+        write_result(track, one, data, file, _told(recording, entrant, track, data))
         return
-    order = [tick.trial for tick in recording.ticks() if tick.trial is not None]
+    order = [tick.trial for tick in recording.ticks() if tick.trial is not None] or recording.head.sittings
     blocks: list[Block] = [_board(track, scored), standings_chart(track, scored, order)]
     for entrant in scored:
-        blocks += [replace(block, title=f"{entrant}: {block.title}") for block in timeline(recording, entrant, track)]
+        blocks += [
+            replace(block, title=f"{entrant}: {block.title}") for block in _told(recording, entrant, track, data)
+        ]
     started = datetime.fromisoformat(recording.head.started_at)
     write_page(file, track.title, f"{track.id} · {len(scored)} entrants · {started:%Y-%m-%d %H:%M} UTC", blocks)
+
+
+def _told(recording: Recording, entrant: str, track: Track, data: Path) -> list[Block]:
+    return acted.blocks(track, data, recording, entrant) if track.episode else timeline(recording, entrant, track)
 
 
 def _what_went_wrong(story: Story) -> Table:

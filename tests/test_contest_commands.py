@@ -28,6 +28,7 @@ EXAMPLE = re.compile(r"Example: palestra (contest .+)", re.DOTALL)
 # Those that run until they are stopped have tests of their own.
 ORDER = ["init", "board", "rescore", "export", "backup", "verify-log", "link", "restore"]
 LASTING = ["serve", "worker"]
+AT_A_TABLE = ["pack", "rehearse"]  # these need a match: tests/test_rehearse.py
 LINK = re.compile(r"(http://\S+)/link/(pll_\w+)")
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 PASSWORD = "a long enough password"
@@ -174,7 +175,7 @@ def _example(name: str) -> list[str]:
 
 
 def test_every_command_has_an_example_in_its_help(cli):
-    assert sorted(GROUP) == sorted([*ORDER, *LASTING])
+    assert sorted(GROUP) == sorted([*ORDER, *LASTING, *AT_A_TABLE])
     for name in GROUP:
         assert _example(name)[:2] == ["contest", name]
         assert f"Example: palestra contest {name}" in cli("contest", name, "--help").out
@@ -251,6 +252,13 @@ def test_a_wrong_call_is_answered_in_words(cli, tmp_path, monkeypatch, words, me
     assert ran.code == 1
     assert message in ran.err
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_that_is_stopped_while_it_starts_ends_without_a_word(cli, tmp_path, monkeypatch, number):
+    monkeypatch.setattr("palestra.contest.place.Place.open", lambda place: signal.raise_signal(number))
+    ran = cli("contest", "worker", tmp_path / "contest.toml")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 
 def test_a_fault_in_the_file_is_told_with_its_line(cli, held, tmp_path):

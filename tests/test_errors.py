@@ -1,3 +1,4 @@
+import difflib
 import pickle
 
 import pytest
@@ -11,6 +12,22 @@ def test_an_unknown_name_gets_the_nearest_known_one():
 
 def test_an_unknown_name_far_from_all_lists_them():
     assert "Known: aa, bb." in str(UnknownName("track", "zzzzzz", ["bb", "aa"]))
+
+
+def test_a_name_of_any_length_is_compared_and_shown_in_part(monkeypatch):
+    seen = []
+    nearest = difflib.get_close_matches
+
+    def noted(word, names, **how):
+        seen.extend([word, *names])
+        return nearest(word, names, **how)
+
+    monkeypatch.setattr(difflib, "get_close_matches", noted)
+    text = str(UnknownName("track", "x" * 1_000_000, ["y" * 5_000, "near"]))
+    assert len(text) < 1_000
+    assert max(map(len, seen)) <= 60
+    assert text.startswith(f"There is no track '{'x' * 59}…'. ")
+    assert "'near'?" in str(UnknownName("track", "nea" + "r" * 3, ["near"]))
 
 
 def test_the_first_faults_are_shown_and_all_are_counted():

@@ -11,7 +11,7 @@ STANDARD = {"numpy", "scipy", "cv2", "torch"}
 MAY_IMPORT = {
     "worlds": {"worlds"},
     "metrics": {"metrics"},
-    "formats": {"formats", "metrics", "errors", "records"},
+    "formats": {"formats", "metrics", "errors", "records", "worlds"},  # worlds: for the records that lie beside them
     "collect": {"collect", "errors", "records"},
     "tracks": {"formats", "metrics", "errors", "records", "reduce"},
     "makers": {"makers", "worlds", "formats", "errors", "records"},
@@ -49,13 +49,22 @@ def test_a_folder_imports_only_what_stands_before_it(folder):
         assert inside(imports(file, whole=False)) <= MAY_IMPORT[folder], file.name
 
 
+BESIDES = {"worlds": {"mujoco"}, "metrics": set()}  # the robot table has its physics from there
+
+
 @pytest.mark.parametrize("folder", ["worlds", "metrics"])
 def test_worlds_and_metrics_need_numpy_scipy_and_opencv_alone(folder):
     import sys
 
     for file in (ROOT / folder).glob("*.py"):
         outside = {name.split(".")[0] for name in imports(file, whole=True)} - {"palestra", "__future__"}
-        assert outside <= STANDARD | set(sys.stdlib_module_names), file.name
+        assert outside <= STANDARD | BESIDES[folder] | set(sys.stdlib_module_names), file.name
+
+
+def test_only_the_engine_of_the_table_imports_mujoco():
+    """It chooses how to draw before MuJoCo is there; whoever imports MuJoCo first would take that choice away."""
+    found = {str(file.relative_to(ROOT)) for file in ROOT.rglob("*.py") if "mujoco" in imports(file, whole=True)}
+    assert found <= {"worlds/table_engine.py"}
 
 
 def test_only_scoring_and_those_who_look_at_a_data_set_open_the_truth():
@@ -73,7 +82,7 @@ def test_the_command_line_starts_without_heavy_libraries():
     import subprocess
     import sys
 
-    heavy = ("polars", "numpy", "cv2", "matplotlib", "scipy", "torch", "rich")
+    heavy = ("polars", "numpy", "cv2", "matplotlib", "scipy", "torch", "rich", "mujoco")
     code = f"import sys; import palestra.cli; print([name for name in {heavy} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

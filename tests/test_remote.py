@@ -2,6 +2,8 @@
 # ruff: noqa: F811 - fixtures are imported, and asked for by their names
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +41,13 @@ def address(world: World) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def test_a_client_needs_nothing_of_the_server() -> None:
+    heavy = ("litestar", "sqlalchemy", "jinja2", "polars", "uvicorn")
+    code = f"import sys; import palestra.remote; print([name for name in {heavy} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def token_of(world: World, account: str, *scopes: str) -> str:

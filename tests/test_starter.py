@@ -288,3 +288,28 @@ def test_the_network_looks_straight_ahead_until_it_is_trained(kit):
     assert np.isfinite([x, y]).all() and (x, y) != (0, 0)
     client.answer_all(folder / "data", folder / "answers.csv")
     assert numbers(run(folder, "score.py", "answers.csv", blocked=[*OURS, "cv2"]))["misses"] == 0
+
+
+# --- the table: a program that acts
+
+
+def test_the_tables_first_program_takes_a_thing_to_where_it_belongs(kit):
+    from palestra.formats import tabletop
+    from palestra.table_loop import TableWorld
+
+    folder = kit("tabletop-manip-v1")
+    case = tabletop.read_case(folder / "data" / "cases" / "pick-p1.json")
+    program = load(folder / "bundle" / "Algorithm" / "MyAlgorithm.py").MyAlgorithm()
+    world, wish = TableWorld(case, 1), None
+    for _ in range(400):
+        seen, about = world.look()
+        if about["step"] == 0:
+            program.reset(about)
+        said = world.hear(program.act({**seen, **about}))
+        if said.done:
+            break
+        world.move(wish)  # what it says counts from the next period on
+        wish = said.actions[0]
+    world.end()
+    assert all(goal.holds(world.table.facts()) for goal in case.goals)
+    world.close()

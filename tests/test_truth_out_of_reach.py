@@ -120,7 +120,7 @@ def test_what_goes_over_the_socket_is_the_same_whatever_was_shown(data_sets, tmp
         play(data, tmp_path / f"run{number}", [hall.light("listens", talk)], rule)
     assert len(heard) == len(SHOWN) and len(heard[0]) == 2 * 71
     assert all_alike(heard)
-    assert {key for header, _ in heard[0] for key in header.data} == {"ask", "about"}
+    assert {key for header, _ in heard[0] for key in header.data} == {"ask", "about", "names"}
     assert {key for header, _ in heard[0] for key in header.data["about"]} == {"person", "start", "last"}
 
 

@@ -22,7 +22,7 @@ def solve(assignment: Assignment) -> Outcome:
     track = track_of(assignment.phase)
     solution = registry.solution(track.id, assignment.name)
     with tempfile.TemporaryDirectory() as folder:
-        if track.stream:
+        if track.live:
             file = Path(folder) / f"{solution.name}.zip"
             write_bundle(str(solution.plays), file)
         else:

@@ -1,5 +1,6 @@
 """Boards kept up to date: what one event changes is computed again, and nothing else. All of it can be rebuilt."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -9,9 +10,11 @@ from palestra.contest import events as e
 from palestra.contest import standing
 from palestra.contest.contest import Contest
 from palestra.contest.events import Event
+from palestra.contest.files import DamagedFile, MissingFile
 from palestra.contest.seeing import Sight, Viewer, sight_of_board
 from palestra.contest.standing import Entry, FinalRow, Part, Row, track_of
 
+_told = logging.getLogger("palestra.contest")
 Key = tuple[str, Part, int | None, int]  # phase, part of the people, as of when, how many versions the rules have then
 AS_OF = 64  # boards of earlier times that are kept
 _Kept = tuple[str, Part, int, dict[str, Entry | None]]
@@ -27,7 +30,7 @@ class Boards:
         self._entries: dict[Key, dict[str, Entry | None]] = {}
         self._rows: dict[Key, tuple[int, list[Row]]] = {}
         self._changes: dict[str, int] = {}  # of each phase: how often an event may have changed its board
-        self._draws = lru_cache(maxsize=DRAWS)(contest.files.read)
+        self._read = lru_cache(maxsize=DRAWS)(contest.files.read)
         self._restore()
         contest.keepers["boards"] = self._packed
         contest.listen(self._take_in)
@@ -44,6 +47,14 @@ class Boards:
     def _packed(self) -> bytes:
         now = [(*key[:2], key[3], known) for key, known in self._entries.items() if key[2] is None]
         return msgspec.msgpack.encode(now)
+
+    def _draws(self, digest: str) -> bytes:
+        """A metric's resamples. A board without those that are lost has no bands, but it is a board."""
+        try:
+            return self._read(digest)
+        except (MissingFile, DamagedFile) as error:
+            _told.warning("a board is shown without bands: %s", error)
+            return b""
 
     def seen(self, phase_id: str, viewer: Viewer) -> tuple[Sight, list[Row]] | None:
         """A board as someone sees it now; nothing where they may not."""

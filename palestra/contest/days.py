@@ -101,13 +101,15 @@ def next_free(quota: Quota, zone: str, times: Collection[int], at: int) -> int |
 # Working days
 
 
-def working_days_after(start_ms: int, days: int, zone: str, holidays: Collection[str]) -> int:
+def working_days_after(
+    start_ms: int, days: int, zone: str, holidays: Collection[str], working_weekends: Collection[str] = ()
+) -> int:
     """The end of the last of so many working days, the first of them being after the day of the start."""
     day = day_of(start_ms, zone)
     left = days
     while left > 0:
         day += timedelta(days=1)
-        left -= day.weekday() < 5 and day.isoformat() not in holidays
+        left -= day.isoformat() in working_weekends or (day.weekday() < 5 and day.isoformat() not in holidays)
     return start_of(day + timedelta(days=1), zone)
 
 
@@ -142,7 +144,7 @@ def duration(ms: int, language: str) -> str:
 def quota_told(quota: Quota, language: str) -> str:
     """A quota in words: at most 1 per calendar week, 每个自然周最多 1 次."""
     if language == "zh":
-        stretch = {"day": "每个自然日", "week": "每个自然周（周一至周日）", "phase": "整个阶段"}
+        stretch = {"day": "每个自然日", "week": "每个自然周（周一至周日）", "phase": "整个赛段"}
         within = stretch.get(quota.per) or f"任意连续 {duration(quota.window_ms, 'zh')}内"
         return f"{within}最多 {quota.count} 次"
     stretch = {"day": "per calendar day", "week": "per calendar week (from Monday)", "phase": "in the whole phase"}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from palestra.contest.match_events import MatchBody
 from palestra.contest.rules import Words
 from palestra.records import Estimate
 
@@ -226,6 +227,7 @@ class ReportMade(_Body, frozen=True, tag="report.made"):
     scores: str  # digest of the scores that they show
     report: str  # for the team
     full: str = ""  # for the organiser, with pictures
+    rescoring: str = ""  # the set that the result belongs to
 
 
 class CopyFound(_Body, frozen=True, tag="copy.found"):
@@ -399,6 +401,7 @@ Body = (
     | AwardTaken
     | RunStarted
     | RunEnded
+    | MatchBody
 )
 
 

@@ -6,6 +6,7 @@ bytes. An archive appears whole or not at all; one that was broken off is begun 
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import zlib
@@ -201,7 +202,7 @@ def write(
 ) -> Exported:
     """Write what was planned. Nothing has the target's name before all of it is on the disk."""
     folder, part = target.absolute().parent, f".{target.name}.part"
-    with turn(folder, part):
+    with turn(folder, glob.escape(part)):
         _require_room(planned, folder)
         with _replacing(target, folder / part, 0o644 if planned.public else 0o600) as out:
             with SealedZip(out, planned.as_of, advance) as archive:

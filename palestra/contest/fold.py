@@ -3,13 +3,15 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from palestra import records
 from palestra.contest import events as e
 from palestra.contest import rules as rulebook
 from palestra.contest import state as state_module
 from palestra.contest.events import Event
+from palestra.contest.match_events import Entry, MatchBody
+from palestra.contest.match_fold import take_in
 from palestra.contest.state import (
     Access,
     Account,
@@ -35,7 +37,8 @@ from palestra.contest.state import (
 def _version() -> str:
     """Of what makes a state from events: snapshots of another version are thrown away, unasked."""
     sources = (Path(module.__file__ or "") for module in (e, rulebook, state_module, records))
-    code = b"".join(file.read_bytes() for file in (Path(__file__), *sources))
+    matches = sorted(Path(__file__).parent.glob("match*.py"))
+    code = b"".join(file.read_bytes() for file in (Path(__file__), *sources, *matches))
     return hashlib.sha256(code).hexdigest()
 
 
@@ -223,10 +226,11 @@ def _result(state: State, event: Event, body: e.ResultMade) -> None:
 
 
 def _report(state: State, event: Event, body: e.ReportMade) -> None:
-    for score in state.submissions[body.submission].scores:
-        if score.files.get("scores") == body.scores:
-            score.report = body.report
-            score.files["organiser-report"] = body.full
+    """The same scores may be of two results, whose reports are not the same, as rules change what is shown."""
+    same = [one for one in state.submissions[body.submission].scores if one.files.get("scores") == body.scores]
+    for score in [one for one in same if one.rescoring == body.rescoring] or same:
+        score.report = body.report
+        score.files["organiser-report"] = body.full
 
 
 def _copy(state: State, event: Event, body: e.CopyFound) -> None:
@@ -307,6 +311,10 @@ def _run_ended(state: State, event: Event, body: e.RunEnded) -> None:
     run.outcome, run.ended_at, run.recording, run.message = body.outcome, event.at, body.recording, body.message
 
 
+def _match(state: State, event: Event, body: MatchBody) -> None:
+    take_in(state.matches, Entry(event.seq, event.at, event.by, body))
+
+
 _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.ContestOpened: _opened,
     e.RulesAmended: _amended,
@@ -353,4 +361,5 @@ _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.AwardTaken: _award_taken,
     e.RunStarted: _run,
     e.RunEnded: _run_ended,
+    **dict.fromkeys(get_args(MatchBody), _match),
 }

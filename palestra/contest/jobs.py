@@ -121,6 +121,11 @@ def still_ours(engine: Engine, jobs: Sequence[Job]) -> list[Job]:
     return [job for job in jobs if (job.id, job.worker, job.attempt) in found]
 
 
+def is_ours(connection: Connection, job: Job) -> bool:
+    """Whether a job is still ours, in a transaction that writes down what follows from it."""
+    return connection.execute(select(table.c.id).where(_ours(job))).first() is not None
+
+
 def finish(connection: Connection, job: Job, now: int) -> bool:
     """Mark as done; False when the job is no longer ours: then nothing that came of it may count."""
     return _change(connection, _ours(job), state="done", lease_until=now, message="")

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from palestra.contest import events as e
-from palestra.contest.files import DamagedFile, Files
+from palestra.contest import match_events as m
+from palestra.contest.files import DIGEST, DamagedFile, Files
+from palestra.contest.match_sheet import cases_of
 
 Group = Literal["scores", "traces", "submissions", "reports", "data", "recordings"]
 
@@ -33,6 +35,15 @@ def _named(body: e.Body) -> Iterator[tuple[str, Group]]:
             yield body.report, "reports"
         case e.RunEnded():
             yield body.recording, "recordings"
+        case m.MatchOpened():
+            yield from ((digest, "data") for digest in _kept(case.layout for _, case in cases_of(body.groups)))
+        case m.SceneChecked():
+            yield from ((digest, "recordings") for digest in _kept([body.photo]))
+
+
+def _kept(digests: Iterable[str]) -> Iterator[str]:
+    """Those that are digests: a rehearsal has no photo, and a layout may be recorded on paper."""
+    return (digest for digest in digests if DIGEST.fullmatch(digest))
 
 
 def _group_of(name: str) -> Group:

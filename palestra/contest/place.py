@@ -73,7 +73,7 @@ def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> No
         if not phase.data or not data.is_dir():
             told(f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet.")
             continue
-        parts: tuple[Part, ...] = ("starter", "truth") if track.stream else ("starter", "truth", "view")
+        parts: tuple[Part, ...] = ("starter", "truth") if track.live else ("starter", "truth", "view")
         for part in parts:
             if part not in have:
                 told(f"{phase.id}: packing the {part} …")

@@ -7,21 +7,16 @@ OUT is one file, and the only thing that the program can write beside temporary 
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from palestra import packing, scoring
-from palestra.entrants.bundle import FILE_BYTES, MOST_FILES, TOTAL_BYTES, UNFIT
+from palestra.entrants import bundle
 from palestra.entrants.running import Running
 from palestra.entrants.sandbox import PYTHON, Backend, Limits, Sees, plan
-from palestra.entrants.wheels import FOLDER as WHEELS
-from palestra.entrants.wheels import install_wheels
-from palestra.errors import PalestraError, clip, refuse
-from palestra.formats.archive import open_members
-from palestra.formats.files import shown_name
+from palestra.errors import PalestraError
 from palestra.records import Track
 
 PROGRAMS = ("predict.py", "Algorithm/predict.py")  # the first of them that is there
@@ -46,14 +41,13 @@ def predicted(
 
     Raises Refused for what is no such bundle, and PalestraError where its wheels cannot be installed.
     """
-    with _place(scratch) as home:
-        folder, site, answers = home / "bundle", home / "site", home / f"answers{track.suffix}"
-        program = _unpack(source, folder)
-        if (folder / WHEELS).is_dir():
-            install_wheels(backend, folder, site)
+    with bundle.place(".predicting-", scratch) as home:
+        answers = home / f"answers{track.suffix}"
+        program = bundle.copy(source, home / "bundle", PROGRAMS, " or ".join(PROGRAMS))
+        site = bundle.installed(backend, home)
         lay_out(track, data, home / "data")
         answers.touch()
-        sees = Sees(folder, site if site.is_dir() else None, data=home / "data", answer=answers)
+        sees = Sees(home / "bundle", site, data=home / "data", answer=answers)
         yield _run(backend, sees, program, limits)
 
 
@@ -76,30 +70,6 @@ def _run(backend: Backend, sees: Sees, program: str, limits: Limits) -> Ran:
     if not failed and not sees.answer.stat().st_size:
         failed = f"{program} ended without writing anything to OUT"
     return Ran(failed, output, sees.answer)
-
-
-def _unpack(source: Path, folder: Path) -> str:
-    """Every file of a bundle, for all to read; which of them is the program."""
-    with open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=PROGRAMS) as members:
-        program = next((name for name in PROGRAMS if name in members), None)
-        if program is None:
-            found = ", ".join(sorted(members)[:3])
-            refuse(shown_name(source), f"{found} and so on" if found else "no files", " or ".join(PROGRAMS))
-        for name in members:
-            _write(folder / name, members.read(name), f"{shown_name(source)}: {clip(name)}")
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755)
-    return program
-
-
-def _write(file: Path, data: bytes, where: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    except OSError as error:
-        if error.errno not in UNFIT:
-            raise
-        refuse(where, f"what cannot be unpacked ({error.strerror})", "names that are not too long, each of one thing")
 
 
 def lay_out(track: Track, data: Path, folder: Path) -> None:
@@ -139,14 +109,3 @@ def _require_no_truth(track: Track, view: Path) -> None:
         return
     hidden = " or ".join(track.hidden)
     raise RuntimeError(f"The truth of {track.id} can be read from what contestants see: keep it in {hidden} alone.")
-
-
-@contextmanager
-def _place(scratch: Path) -> Iterator[Path]:
-    """A folder that the program, which runs as another user, can walk to."""
-    home = Path(tempfile.mkdtemp(prefix=".predicting-", dir=scratch))
-    home.chmod(0o755)
-    try:
-        yield home
-    finally:
-        shutil.rmtree(home)

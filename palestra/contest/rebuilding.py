@@ -21,6 +21,7 @@ from palestra.contest import events as e
 from palestra.contest import log, tables
 from palestra.contest.backup import count_on, open_empty, require_verified
 from palestra.contest.database import writing
+from palestra.contest.days import NEVER
 from palestra.contest.events import Event
 from palestra.contest.exporting import FORMAT, MOST_RULES_BYTES, RULES_FILE, Line, Manifest
 from palestra.contest.files import DIGEST, Files
@@ -189,7 +190,8 @@ class Archive:
                 one = msgspec.json.decode(line, type=Line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 self._wrong(f"line {number:,} of {LOG} cannot be read ({error}).")
-            if "\0" in one.by + one.body or len(one.by) > 80 or not DIGEST.fullmatch(one.hash):
+            strange = "\0" in one.by + one.body or len(one.by) > 80 or not DIGEST.fullmatch(one.hash)
+            if strange or not max(one.at, one.seq) < NEVER:  # more than a database takes, or a calendar has
                 self._wrong(f"line {number:,} of {LOG} is no event that a log can hold.")
             yield one.seq, one.at, one.by, one.body, one.hash
 

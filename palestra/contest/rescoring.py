@@ -6,7 +6,7 @@ import msgspec
 
 from palestra.contest import events as e
 from palestra.contest.standing import DrawsOf, Part, Row, board, track_of
-from palestra.contest.state import Rescoring, State
+from palestra.contest.state import Rescoring, Shelf, State
 from palestra.contest.teams import require_reason
 from palestra.errors import Told
 
@@ -74,7 +74,7 @@ def _is_done(state: State, one: Rescoring, submission: str) -> bool:
 
 def _applied(state: State, one: Rescoring) -> State:
     """A copy of the state in which the scores of the set count. Only what is in the set is copied."""
-    changed = {}
+    changed = Shelf(state.submissions)  # which may have some that nobody has opened yet
     for name in one.submissions:
         submission = state.submissions[name]
         scores = [
@@ -82,7 +82,7 @@ def _applied(state: State, one: Rescoring) -> State:
             for score in submission.scores
         ]
         changed[name] = msgspec.structs.replace(submission, scores=scores)
-    return msgspec.structs.replace(state, submissions={**state.submissions, **changed})
+    return msgspec.structs.replace(state, submissions=changed)
 
 
 def _changes(before: Sequence[Row], after: Sequence[Row], metric: str) -> list[Change]:

@@ -18,7 +18,7 @@ from palestra.contest.files import Files
 from palestra.contest.rules import Phase
 from palestra.contest.standing import track_of
 from palestra.contest.state import Score, State, Submission
-from palestra.contest.work import Assignment, data_of, sheet_of, submitted
+from palestra.contest.work import Assignment, OursToMend, data_of, sheet_of, submitted
 from palestra.errors import PalestraError
 from palestra.records import Estimate, Provenance, Result, Track
 from palestra.scoring import Scored
@@ -76,7 +76,7 @@ def _checked(state: State, files: Files, home: Path | None, one: Submission, sco
         kept = msgspec.json.decode(files.read(score.result), type=Result)
         how, fresh = _again(files, home, phase, one, score, kept)
         outcome, worst, message = _compared(files, phase, score, kept, fresh)
-    except (PalestraError, msgspec.MsgspecError) as error:
+    except (PalestraError, OursToMend, msgspec.MsgspecError) as error:
         return Checked(one.id, score.attempt, "", "not checked", str(error))
     return Checked(one.id, score.attempt, how, outcome, message, worst)
 
@@ -90,7 +90,7 @@ def _again(
     )  # fmt: skip
     track = track_of(phase)
     at_hand = home is not None and bool(phase.data) and data_of(assignment).is_dir()
-    if at_hand and track.answers and not track.stream and files.has(one.file):
+    if at_hand and track.answers and not track.live and files.has(one.file):
         return "answers", _from_answers(track, assignment, kept)
     if "scores" not in score.files:
         raise PalestraError("its scores were not kept, and its data or its file is not at hand.")

@@ -45,6 +45,10 @@ def problems(draft: Draft) -> Iterator[Problem]:
     opens, closes = draft.contest.get("registration_opens"), draft.contest.get("registration_closes")
     if opens is not None and closes is not None and closes <= opens:
         yield Problem(("registration", "closes"), "an end that is not after the start", "opens before closes")
+    for day in draft.contest.get("working_weekends", ()):
+        if day in draft.contest.get("holidays", ()):
+            path = ("contest", "working_weekends")
+            yield Problem(path, f"{day}, which is among the holidays", "a day in one of the two")
     for i, phase in enumerate(draft.phases):
         yield from _phase(draft, i, phase)
     yield from _weights(draft)
@@ -154,10 +158,16 @@ def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:
             yield Problem(("phase", i, "ties"), f"{name!r}", expected)
     if track.arrives == ["file"] and (phase.pace, phase.timing) != ("fast", "track"):
         yield Problem(("phase", i), "pace or timing", f"neither, since {track.id} takes files and has no clock")
+    if phase.match and not track.episode:
+        yield Problem(("phase", i, "match"), f"a match in {track.id}", "a track in which a robot acts at a table")
 
 
 def _weighted(rules: Rules, tracks: dict[str, Track]) -> Iterator[Problem]:
-    """Degrees and shares cannot be added, nor what is better low and what is better high."""
-    kinds = {tracks[name].ranks.unit + tracks[name].ranks.better for name in rules.weights if name in tracks}
-    if len(kinds) > 1:
-        yield Problem(("weights",), "phases that rank by unlike metrics", "metrics of one unit and one direction")
+    """Degrees and shares cannot be added; and who missed a phase gets 0 for it, which must be the worst there is."""
+    ranks = {name: tracks[name].ranks for name in rules.weights if name in tracks}
+    low = [f"{name} ({metric.name})" for name, metric in ranks.items() if metric.better == "lower"]
+    if low:
+        found = f"phases in which the lowest value is the best: {', '.join(low)}"
+        yield Problem(("weights",), found, "phases that rank by a metric of which more is better, such as a score")
+    elif len({metric.unit for metric in ranks.values()}) > 1:
+        yield Problem(("weights",), "phases that rank by metrics of unlike units", "metrics of one unit")

@@ -27,6 +27,7 @@ CONTEST = {
     "team_limit": Key(values.whole(1, 1_000)),
     "declaration": Key(values.words),
     "holidays": Key(values.days),
+    "working_weekends": Key(values.weekend_days),
     "notice": Key(values.length, field="notice_ms"),
 }
 
@@ -75,6 +76,19 @@ VERIFICATION = {
     "tolerance": Key(values.number),
 }
 
+MATCH = {
+    "preset": Key(values.choice("seed", "english", "literal")),
+    "draw": Key(values.choice("team", "all", "fixed")),
+    "counts": Key(values.choice("last", "best")),
+    "mean": Key(values.choice("cases", "groups")),
+    "retries": Key(values.whole(0, 10)),
+    "restarts": Key(values.whole(0, 10)),
+    "referees": Key(values.whole(2, 10)),
+    "appeal": Key(values.length, field="appeal_ms"),
+    "slot": Key(values.length, field="slot_ms"),
+    "gap": Key(values.length, field="gap_ms"),
+}
+
 AWARD = {
     "phase": Key(values.identifier),
     "title": Key(values.words, needed=True),
@@ -88,6 +102,7 @@ TABLES: dict[str, dict[str, Key]] = {
     "[[phase]]": PHASE,
     "[phase.promotion]": PROMOTION,
     "[phase.verification]": VERIFICATION,
+    "[phase.match]": MATCH,
     "[weights]": {},
     "[[award]]": AWARD,
 }

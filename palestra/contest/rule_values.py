@@ -256,6 +256,14 @@ def days(value: Any, zone: str) -> tuple[str, ...]:
     return tuple(day.isoformat() for day in value)
 
 
+def weekend_days(value: Any, zone: str) -> tuple[str, ...]:
+    """Saturdays and Sundays on which people work, to make up for a holiday."""
+    found = days(value, zone)
+    if other := next((day for day in found if date.fromisoformat(day).weekday() < 5), None):
+        raise Unfit("Saturdays and Sundays: other days are working days already", f"{other}, which is neither")
+    return found
+
+
 def _moment(value: Any, zone: str, day_adds: timedelta) -> int:
     if not isinstance(value, date):
         hint = ", without quotes" if isinstance(value, str) else ""

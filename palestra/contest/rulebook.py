@@ -10,13 +10,23 @@ from typing import Any
 
 from palestra.contest import days, rule_values
 from palestra.contest.rule_checks import Draft, Problem, problems, track_problems
-from palestra.contest.rule_keys import AWARD, CONTEST, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
-from palestra.contest.rules import Award, Phase, Promotion, Rules, Verification
+from palestra.contest.rule_keys import (
+    AWARD,
+    CONTEST,
+    MATCH,
+    PHASE,
+    PROMOTION,
+    REGISTRATION,
+    TABLES,
+    VERIFICATION,
+    Key,
+)
+from palestra.contest.rules import Award, MatchPlan, Phase, Promotion, Rules, Verification
 from palestra.contest.toml_text import Path, load
 from palestra.errors import Fault, Faults, PalestraError, clip, refuse
 
 LARGEST = 1_000_000  # bytes of a contest file
-PARTS = {"promotion": PROMOTION, "verification": VERIFICATION}  # tables of a phase
+PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables of a phase
 
 
 def read(file: File, tracks: Collection[str] | None = None) -> Rules:
@@ -181,11 +191,12 @@ def _rules(draft: Draft) -> Rules:
 
 
 def _phase(fields: dict[str, Any]) -> Phase:
-    promotion, verification = fields.get("promotion"), fields.get("verification")
+    promotion, verification, match = (fields.get(name) for name in PARTS)
     return Phase(
         **{name: value for name, value in fields.items() if name not in PARTS},
         promotion=Promotion(**promotion) if promotion else None,
         verification=Verification(**verification) if verification else None,
+        match=MatchPlan(**match) if match is not None else None,  # all of it may be left to its defaults
     )
 
 
@@ -203,6 +214,7 @@ zone = "{zone}"  # days, weeks and times below are in it
 # team_limit = 10  # members of a team
 # declaration = {{ en = "We are independent of all other teams.", zh = "本队与其他参赛队伍相互独立。" }}
 # holidays = [2026-10-01, 2026-10-02]  # no working days
+# working_weekends = [2026-10-10]  # a Saturday or Sunday that is one
 # notice = "3 days"  # how long before it counts a changed rule is announced
 
 # [registration]

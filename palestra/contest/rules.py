@@ -46,6 +46,21 @@ class Verification(msgspec.Struct, frozen=True):
     tolerance: float = 0.0  # by how much an answer may differ from the submitted one
 
 
+class MatchPlan(msgspec.Struct, frozen=True):
+    """How a phase is played at a table before referees; see match_rules.py for what each reading means."""
+
+    preset: Literal["seed", "english", "literal"] = "seed"
+    draw: Literal["team", "all", "fixed"] | None = None  # of the order of groups; null: as the preset has it
+    counts: Literal["last", "best"] = "last"  # which attempt
+    mean: Literal["cases", "groups"] = "cases"  # what a team's score is the mean of
+    retries: int = 2  # of a case
+    restarts: int = 1  # of a hung program, for a team
+    referees: int = 2  # who mark independently, at least
+    appeal_ms: int = 1_800_000  # how long after publication a team may appeal
+    slot_ms: int = 1_200_000  # of debugging at the table, once for each team
+    gap_ms: int = 300_000  # between two teams at the table
+
+
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a contest that has its own track, data, time and board."""
 
@@ -76,6 +91,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     access: Literal["open", "requested"] = "requested"  # whether the organiser grants each team's request
     promotion: Promotion | None = None
     verification: Verification | None = None
+    match: MatchPlan | None = None  # referees judge it at a table
 
 
 class Award(msgspec.Struct, frozen=True):
@@ -99,6 +115,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     team_limit: int = 10  # members of a team
     declaration: Words = Words()  # of independence, which a captain accepts; empty: none is asked
     holidays: tuple[str, ...] = ()  # days, as 2022-10-03, that are no working days
+    working_weekends: tuple[str, ...] = ()  # Saturdays and Sundays that are
     notice_ms: int = 0  # how long before it counts an amendment must be announced
     phases: tuple[Phase, ...]
     weights: dict[str, float] = {}  # of phases in the final standing; empty: there is none

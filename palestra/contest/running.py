@@ -1,11 +1,11 @@
 """How the organiser runs a contest: rules, phases, freezes, announcements, runs; decisions from state to events."""
 
-from typing import NoReturn
+import msgspec
 
 from palestra.contest import events as e
 from palestra.contest import rules as rulebook
 from palestra.contest.days import duration, told
-from palestra.contest.rules import Rules, Words
+from palestra.contest.rules import Phase, Rules, Words
 from palestra.contest.standing import track_of
 from palestra.contest.state import State
 from palestra.contest.submitting import STAGES
@@ -36,9 +36,10 @@ def amend(state: State, now: int, rules: Rules, counts_from: int, reason: str) -
     for version in (before, newest.rules):
         _require_same_phases(state, version, rules)
     _require_same_awards(state, before, rules)
-    for phase in rules.phases:
-        if phase.id in state.truth and phase.closes > now and phase.closes != before.phase(phase.id).closes:
-            _refuse_reopening(phase.id)
+    known = {phase.id: (phase.opens, phase.closes, phase.data) for phase in before.phases}
+    for phase in rules.phases:  # whose times or data are other ones: else they stay as they were moved to
+        if known.get(phase.id) != (phase.opens, phase.closes, phase.data):
+            _require_unknown_truth(state, phase, now)
     return [e.RulesAmended(rulebook.encode(rules), counts_from, require_reason(reason))]
 
 
@@ -86,19 +87,28 @@ def _require_same_awards(state: State, before: Rules, rules: Rules) -> None:
             )
 
 
-def _refuse_reopening(phase_id: str) -> NoReturn:
-    raise Told(
-        f"The truth of {phase_id!r} has been released, so it cannot be open again.",
-        f"赛段“{phase_id}”的真值已经发放，不能重新开放。",
-    )
+def _require_unknown_truth(state: State, phase: Phase, now: int) -> None:
+    """Nothing can be submitted any more to what some know the answers of: a phase, or another one on its data."""
+    if phase.closes <= now:
+        return
+    if phase.id in state.truth:
+        raise Told(
+            f"The truth of {phase.id!r} has been released, so it cannot be open again.",
+            f"赛段“{phase.id}”的真值已经发放，不能重新开放。",
+        )
+    known = [state.phase(name, now) for name in state.truth]
+    if twin := next((other.id for other in known if phase.data and other.data == phase.data), None):
+        raise Told(
+            f"The truth of {twin!r} has been released, so {phase.id!r}, which has the same data, cannot be open.",
+            f"赛段“{twin}”的真值已经发放，使用相同数据的赛段“{phase.id}”不能开放。",
+        )
 
 
 def move_phase(state: State, now: int, phase_id: str, opens: int, closes: int, reason: str) -> list[e.Body]:
-    state.phase(phase_id, now)
+    phase = state.phase(phase_id, now)
     if opens >= closes:
         raise Told("A phase opens before it closes.", "赛段的开始时间必须早于结束时间。")
-    if phase_id in state.truth and closes > now:
-        _refuse_reopening(phase_id)
+    _require_unknown_truth(state, msgspec.structs.replace(phase, opens=opens, closes=closes), now)
     return [e.PhaseMoved(phase_id, opens, closes, require_reason(reason))]
 
 
@@ -129,7 +139,7 @@ def release(state: State, now: int, phase_id: str) -> list[e.Body]:
 def start_run(state: State, now: int, run: str, phase_id: str, submissions: tuple[str, ...]) -> list[e.Body]:
     """A live run of several bundles at once, on the stage."""
     phase = state.phase(phase_id, now)
-    if track_of(phase).stream is None:
+    if not track_of(phase).live:
         raise Told(
             f"{phase.track} is answered by files; there is nothing to run.",
             f"赛道 {phase.track} 以文件作答，没有可以现场运行的程序。",

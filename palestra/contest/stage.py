@@ -7,7 +7,7 @@ team's. Recordings hold the truth and, of runs on the stage, what every team sai
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,6 +37,7 @@ from palestra.contest.work import (
     Outcome,
     data_of,
     made,
+    our_part,
     sheet_of,
     submitted,
 )
@@ -46,7 +47,7 @@ from palestra.errors import PalestraError, Told, clean
 from palestra.following import Stopped
 from palestra.playing import NotReady, Play, Played
 from palestra.recording import Recording
-from palestra.records import Sitting, Tick, Track
+from palestra.records import Case, Sitting, Tick, Track
 from palestra.scoring import Scored
 
 RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
@@ -160,17 +161,6 @@ def _play(track: Track, data: Path, entries: Sequence[Entry], order: Play, folde
         return playing.play(track, data, entries, order, folder)
 
 
-@contextmanager
-def our_part(but: tuple[type[PalestraError], ...] = ()) -> Iterator[None]:
-    """What fails in here is no contestant's fault, though an error in words may say what it was."""
-    try:
-        yield
-    except but:
-        raise
-    except PalestraError as error:
-        raise RuntimeError(str(error)) from error
-
-
 def require_sandbox() -> None:
     """Before a program is blamed for not starting: does a harmless one? It could not be told by what a program says."""
     from palestra.entrants.probing import try_backend
@@ -184,6 +174,8 @@ def require_sandbox() -> None:
 def timed(track: Track, phase: Phase, windows: bool) -> Track:
     """The track as this phase plays it: with its deadlines or in lock-step; with windows to change versions in, or
     without, where nobody is there to use them."""
+    if track.episode:
+        return replace(track, episode=partial(_cases, track.episode, phase.timing == "lockstep"))
     stream = track.stream
     if stream is None:
         raise Told(
@@ -196,6 +188,10 @@ def timed(track: Track, phase: Phase, windows: bool) -> Track:
         return replace(sitting, ticks=ticks, window_s=sitting.window_s if windows else 0.0)
 
     return replace(track, stream=lambda data: [changed(sitting) for sitting in stream(data)])
+
+
+def _cases(episode: Callable[[Path], Sequence[Case]], waits: bool, data: Path) -> list[Case]:
+    return [replace(case, waits=case.waits or waits) for case in episode(data)]
 
 
 def _unhurried(sitting: Sitting) -> Iterator[Tick]:

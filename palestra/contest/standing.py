@@ -40,7 +40,6 @@ class Entry(msgspec.Struct, frozen=True):
     draws: str
     count: int  # submissions that were scored
     history: tuple[Point, ...]
-    report: str = ""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -99,7 +98,7 @@ def entry_of(state: State, phase: Phase, track: Track, whose: str, as_of: int, p
     name = one.baseline or state.teams[one.team].name
     draws = score.shown_draws if part == "shown" else score.draws
     history, numbers = tuple(points[-HISTORY:]), _numbers(score, part)
-    return Entry(one.team, name, one.id, one.at, numbers, draws, len(points), history, score.report)
+    return Entry(one.team, name, one.id, one.at, numbers, draws, len(points), history)
 
 
 def _numbers(score: Score, part: Part) -> dict[str, Estimate]:

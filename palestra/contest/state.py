@@ -11,8 +11,9 @@ from typing import Any, Literal
 import msgspec
 
 from palestra.contest.events import Promoted, Role
+from palestra.contest.match_state import Match
 from palestra.contest.rules import Phase, Rules, Words
-from palestra.errors import PalestraError, Told, UnknownName
+from palestra.errors import Missing, PalestraError, Told, UnknownName
 from palestra.records import Estimate
 
 Stage = Literal["checking", "queued", "running", "scored", "refused", "failed", "faulted", "cancelled", "withdrawn"]
@@ -254,6 +255,7 @@ class State(msgspec.Struct):
     announcements: list[Announcement] = []
     copies: list[Copy] = []
     runs: dict[str, Run] = {}
+    matches: dict[str, Match] = {}  # at the referees' table
 
     def rules(self, at: int | None = None) -> Rules:
         """The rules in force."""
@@ -296,6 +298,11 @@ class State(msgspec.Struct):
         if submission_id not in self.submissions:
             raise PalestraError(f"There is no submission {submission_id!r}.")
         return self.submissions[submission_id]
+
+    def match(self, match_id: str) -> Match:
+        if match_id not in self.matches:
+            raise Missing("There is no such match.", "没有这场比赛。")
+        return self.matches[match_id]
 
     def is_promoted(self, team_id: str, to: str) -> bool:
         return any(

@@ -125,14 +125,24 @@ def _require_size(name: str, size: int, limit_bytes: int) -> None:
         refuse(clean(name), f"{size:,} bytes", f"at most {limit_bytes:,}")
 
 
-def submit(
-    state: State, now: int, submission: str, team: str, phase_id: str, file: str, name: str, size: int
-) -> list[e.Body]:
-    phase = state.phase(phase_id, now)
-    _require_new(state, submission)
-    require_open(state, phase, team, now)
-    require_file(state, phase, team, name, size, now)
-    return [e.SubmissionMade(submission, team, phase_id, file, name, size)]
+class Sent(msgspec.Struct, frozen=True):
+    """A file that came whole, and what it is to become."""
+
+    id: str  # of the submission or bundle
+    team: str  # empty for a baseline
+    phase: str
+    file: str  # digest in the file store
+    name: str
+    bytes: int
+
+
+def receive(state: State, now: int, sent: Sent) -> list[e.Body]:
+    """A team's submission."""
+    phase = state.phase(sent.phase, now)
+    _require_new(state, sent.id)
+    require_open(state, phase, sent.team, now)
+    require_file(state, phase, sent.team, sent.name, sent.bytes, now)
+    return [e.SubmissionMade(sent.id, sent.team, sent.phase, sent.file, sent.name, sent.bytes)]
 
 
 def _require_new(state: State, submission: str) -> None:
@@ -140,11 +150,10 @@ def _require_new(state: State, submission: str) -> None:
         raise Told(f"{submission} was handed in already.", f"{submission} 已经提交过了。")
 
 
-def submit_baseline(
-    state: State, now: int, submission: str, phase_id: str, file: str, name: str, size: int, baseline: str
-) -> list[e.Body]:
-    state.phase(phase_id, now)
-    _require_new(state, submission)
+def receive_baseline(state: State, now: int, sent: Sent, baseline: str) -> list[e.Body]:
+    """An organiser's file, which stands on the board by this name, unranked."""
+    state.phase(sent.phase, now)
+    _require_new(state, sent.id)
     called = Words("the name that a baseline stands on the board with", "基线在排行榜上的名称")
     baseline = require_line(baseline, called)
     if any(folded(team.name) == folded(baseline) for team in state.teams.values()):
@@ -152,7 +161,7 @@ def submit_baseline(
             f"There is a team {baseline!r}. Give the baseline another name.",
             f"已有名为“{baseline}”的队伍，请为基线另取名称。",
         )
-    return [e.SubmissionMade(submission, "", phase_id, file, name, size, baseline)]
+    return [e.SubmissionMade(sent.id, "", sent.phase, sent.file, sent.name, sent.bytes, baseline)]
 
 
 def withdraw(state: State, now: int, submission: str, team: str, reason: str) -> list[e.Body]:
@@ -183,14 +192,12 @@ def cancel(state: State, now: int, submission: str, reason: str) -> list[e.Body]
     return [e.AttemptCancelled(submission, require_reason(reason))]
 
 
-def hand_in(
-    state: State, now: int, submission: str, team: str, phase_id: str, file: str, name: str, size: int
-) -> list[e.Body]:
+def receive_bundle(state: State, now: int, sent: Sent) -> list[e.Body]:
     """A promoted team's bundle for verification. A late one is taken and marked: the organiser decides."""
-    phase = state.phase(phase_id, now)
-    _require_new(state, submission)
-    due = require_bundle(state, phase, team, name, size, now)
-    return [e.BundleMade(submission, team, phase_id, file, name, size, now >= due)]
+    phase = state.phase(sent.phase, now)
+    _require_new(state, sent.id)
+    due = require_bundle(state, phase, sent.team, sent.name, sent.bytes, now)
+    return [e.BundleMade(sent.id, sent.team, sent.phase, sent.file, sent.name, sent.bytes, now >= due)]
 
 
 def require_bundle(state: State, phase: Phase, team: str, name: str, size: int, now: int) -> int:
@@ -215,4 +222,5 @@ def bundle_due(state: State, phase: Phase, team: str = "") -> int:
     wanted, promotion, rules = phase.verification, state.promotions[phase.id], state.rules()
     assert wanted is not None
     promoted_at = promotion.since.get(team) or max(promotion.since.values(), default=promotion.at)
-    return days.working_days_after(promoted_at, wanted.working_days, rules.zone, rules.holidays)
+    off, on = rules.holidays, rules.working_weekends
+    return days.working_days_after(promoted_at, wanted.working_days, rules.zone, off, on)

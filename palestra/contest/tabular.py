@@ -5,7 +5,7 @@ apostrophe before it; numbers stay numbers.
 """
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,13 +15,17 @@ import polars as pl
 from palestra.contest import seeing, standing
 from palestra.contest.rules import Phase
 from palestra.contest.seeing import Sight, Viewer
-from palestra.contest.standing import DrawsOf, FinalRow, Row
+from palestra.contest.standing import DrawsOf, Entry, FinalRow, Row
 from palestra.contest.state import State, Submission, Team
+from palestra.errors import UnknownName
 
 # What spreadsheet programs run, and what they strip before they look; full-width signs are taken for their like.
 FORMULA = r"^[\s\u0000]*[=+\-@＝＋－＠]|^[\t\r\n]"
 BOM = b"\xef\xbb\xbf"  # without it, some spreadsheet programs read UTF-8 as Latin-1
 AT_ONCE = 50_000  # rows
+BOARD = "board-"  # before the phase, in the name of a table
+
+Make = Callable[[DrawsOf], pl.DataFrame]
 
 
 # Bytes
@@ -67,33 +71,82 @@ def as_parquet(table: pl.DataFrame) -> bytes:
 
 def tables(state: State, viewer: Viewer, now: int, draws_of: DrawsOf) -> dict[str, pl.DataFrame]:
     """Everything that someone may see of a contest now, by name: board-PHASE, final, awards, teams, submissions."""
-    zone = state.rules(now).zone
-    seen = boards_seen(state, viewer, now, draws_of)
-    found = {f"board-{phase}": board(rows, state.phase(phase, now), zone) for phase, (_, rows) in seen.items()}
-    weights = state.rules(now).weights
-    if weights and all(phase in seen for phase in weights):
-        ranked = standing.final(state, now, {phase: rows for phase, (_, rows) in seen.items()})
-        found["final"] = final(ranked, list(weights))
-    in_full = {phase for phase, (sight, _) in seen.items() if sight.frozen_at is None and not sight.partial}
-    found["awards"] = awards(state, in_full, now)
-    shown = {row.entry.team for _, rows in seen.values() for row in rows} | {viewer.team}
-    chosen = [team for team in state.teams.values() if viewer.is_organiser or team.id in shown]
-    found["teams"] = teams(state, chosen, viewer, zone)
-    sent = [one for one in state.submissions.values() if seeing.sees_submission(one, viewer)]
-    if viewer.is_organiser or viewer.team:
-        found["submissions"] = submissions(state, sent, viewer, now)
-    return found
+    return {name: taken(state, viewer, now, name)(draws_of) for name in names(state, viewer, now)}
 
 
-def boards_seen(state: State, viewer: Viewer, now: int, draws_of: DrawsOf) -> dict[str, tuple[Sight, list[Row]]]:
+def names(state: State, viewer: Viewer, now: int) -> list[str]:
+    """The tables that someone may see."""
+    seen, weights = _sights(state, viewer, now), state.rules(now).weights
+    found = [f"{BOARD}{phase}" for phase in seen]
+    found += ["final"] if weights and all(phase in seen for phase in weights) else []
+    return [*found, "awards", "teams", *(["submissions"] if viewer.is_organiser or viewer.team else [])]
+
+
+def taken(state: State, viewer: Viewer, now: int, name: str) -> Make:
+    """One of these tables, in two steps: what it needs of the state is taken now, while nobody changes that; files are
+    opened and teams ranked when it is made, and nobody has to wait for it."""
+    if name not in (known := names(state, viewer, now)):
+        raise UnknownName("table", name, known)
+    if name.startswith(BOARD):
+        return _board_taken(state, viewer, now, name.removeprefix(BOARD))
+    if name == "final":
+        return _final_taken(state, viewer, now)
+    if name == "awards":
+        in_full = {
+            phase for phase, one in _sights(state, viewer, now).items() if one.frozen_at is None and not one.partial
+        }
+        table = awards(state, in_full, now)
+    elif name == "teams":
+        table = teams(state, _teams_seen(state, viewer, now), viewer, state.rules(now).zone)
+    else:
+        sent = [one for one in state.submissions.values() if seeing.sees_submission(one, viewer)]
+        table = submissions(state, sent, viewer, now)
+    return lambda draws_of: table
+
+
+def _sights(state: State, viewer: Viewer, now: int) -> dict[str, Sight]:
     """The boards that someone sees, each as of when they may and with the people whom they may see."""
-    found = {}
-    for phase in state.rules(now).phases:
-        sight = seeing.sight_of_board(state, state.phase(phase.id, now), viewer, now)
-        if sight:
-            as_of = state.at if sight.as_of is None else sight.as_of
-            found[phase.id] = sight, standing.board(state, phase.id, as_of, sight.part, draws_of)
-    return found
+    phases = [state.phase(phase.id, now) for phase in state.rules(now).phases]
+    found = {phase.id: seeing.sight_of_board(state, phase, viewer, now) for phase in phases}
+    return {phase: sight for phase, sight in found.items() if sight}
+
+
+def _entries(state: State, phase_id: str, sight: Sight) -> tuple[Phase, list[Entry]]:
+    as_of = state.at if sight.as_of is None else sight.as_of
+    phase = state.phase(phase_id, as_of)
+    return phase, standing.entries(state, phase, standing.track_of(phase), as_of, sight.part)
+
+
+def _rows(phase: Phase, found: Sequence[Entry], draws_of: DrawsOf) -> list[Row]:
+    return standing.rows(phase, standing.track_of(phase), found, draws_of)
+
+
+def _board_taken(state: State, viewer: Viewer, now: int, phase_id: str) -> Make:
+    then, found = _entries(state, phase_id, _sights(state, viewer, now)[phase_id])
+    phase, zone = state.phase(phase_id, now), state.rules(now).zone
+    return lambda draws_of: board(_rows(then, found, draws_of), phase, zone)
+
+
+def _final_taken(state: State, viewer: Viewer, now: int) -> Make:
+    sights, weights = _sights(state, viewer, now), list(state.rules(now).weights)
+    found = {phase: _entries(state, phase, sights[phase]) for phase in weights}
+    # Of the rest, the rules and the teams' names are all that a final standing asks for.
+    kept = State(at=state.at, versions=list(state.versions), moved=dict(state.moved), teams=dict(state.teams))
+
+    def make(draws_of: DrawsOf) -> pl.DataFrame:
+        boards = {phase: _rows(*one, draws_of) for phase, one in found.items()}
+        return final(standing.final(kept, now, boards), weights)
+
+    return make
+
+
+def _teams_seen(state: State, viewer: Viewer, now: int) -> list[Team]:
+    """The teams on the boards that someone sees, and their own."""
+    if viewer.is_organiser:
+        return list(state.teams.values())
+    sights = _sights(state, viewer, now)
+    shown = {entry.team for phase, sight in sights.items() for entry in _entries(state, phase, sight)[1]}
+    return [team for team in state.teams.values() if team.id in shown | {viewer.team}]
 
 
 def board(rows: Sequence[Row], phase: Phase, zone: str) -> pl.DataFrame:

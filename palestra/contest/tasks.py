@@ -43,12 +43,12 @@ def tasks_after(body: Body, state: State) -> Iterator[Task]:
             yield Task(f"verify:{body.submission}", "verify", Order(body.submission))
         case e.ResultMade(files={"scores": scores}) if not body.report:
             order = Order(body.submission, body.rescoring, scores=scores)
-            yield Task(f"report:{body.submission}:{scores[:16]}", "report", order)
+            yield Task(f"report:{body.submission}:{body.rescoring}:{scores[:16]}", "report", order)
         case e.RunStarted():
             yield Task(f"run:{body.run}", "run", Order(run=body.run))
 
 
 def _scoring(state: State, submission: str, rescoring: str) -> Task:
     phase = state.phase(state.submission(submission).phase)
-    kind = "live" if track_of(phase).stream else "score"
+    kind = "live" if track_of(phase).live else "score"
     return Task(f"score:{submission}:{rescoring}", kind, Order(submission, rescoring))

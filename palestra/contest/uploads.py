@@ -163,6 +163,7 @@ class Uploads:
                 f"{upload.name} 不完整：共 {upload.bytes:,} 字节，已收到 {received:,} 字节。"
                 f"请从第 {received:,} 字节起，继续发送其余 {missing}。",
             )
+        _require_here(part, upload.id, received)
         file = self._file(upload.id)
         digest = digest_of(file)
         write_bytes(self._note(upload.id), digest.encode())

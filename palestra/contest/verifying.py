@@ -20,9 +20,9 @@ from palestra.contest.files import Files
 from palestra.contest.predicting import LIMITS, predicted
 from palestra.contest.recordings import decisions_of, recorded
 from palestra.contest.rules import Verification
-from palestra.contest.stage import Unplayable, alone, our_part, require_sandbox
+from palestra.contest.stage import Unplayable, alone, require_sandbox
 from palestra.contest.standing import track_of
-from palestra.contest.work import MESSAGE, Assignment, Outcome, data_of, sheet_of, submitted
+from palestra.contest.work import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.entrants import sandbox
 from palestra.errors import PalestraError
 from palestra.formats.files import human_bytes
@@ -48,7 +48,7 @@ def verify(assignment: Assignment) -> Outcome:
     tolerance = (assignment.phase.verification or Verification(0)).tolerance
     with our_part():
         trials = sheet_of(assignment).trials
-    run = _played if track.stream else _predicted
+    run = _played if track.live else _predicted
     try:
         with (
             run(assignment, track, trials) as again,
@@ -146,7 +146,7 @@ def _played(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Itera
 def _submitted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The answers that counted."""
     files = Files.open(assignment.files)
-    if track.stream:
+    if track.live:
         with our_part(), recorded(files, assignment.answers, assignment.of) as (recording, name):
             answers = answers_of(track, trials, decisions_of(recording, name))
         yield answers

@@ -1,9 +1,10 @@
 """What workers do with one submission: check it, score it. Runs in a process of its own, knows no database."""
 
+import os
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -91,6 +92,21 @@ def guarded(work: Callable[[Assignment], Outcome], assignment: Assignment) -> Ou
         return Outcome(failure=Failure("platform", OUR_FAULT, traceback.format_exc()))
 
 
+class OursToMend(RuntimeError):
+    """Something of the organiser's is broken. What it says is not for contestants."""
+
+
+@contextmanager
+def our_part(but: tuple[type[PalestraError], ...] = ()) -> Iterator[None]:
+    """What fails in here is no contestant's fault, though an error in words may say what it was."""
+    try:
+        yield
+    except but:
+        raise
+    except PalestraError as error:
+        raise OursToMend(str(error)) from error
+
+
 OUR_FAULT = "Something failed on our side. It does not count against your quota, and the organiser has been told."
 
 
@@ -99,7 +115,7 @@ def check(assignment: Assignment) -> Outcome:
     track = track_of(assignment.phase)
     with submitted(assignment) as file:
         try:
-            if track.stream:
+            if track.live:
                 _check_bundle(file)
             else:
                 trials = sheet_of(assignment).trials
@@ -115,7 +131,9 @@ def check(assignment: Assignment) -> Outcome:
 def _check_bundle(file: Path) -> None:
     from palestra.entrants import bundle, sandbox
 
-    with bundle.unpacked(file, sandbox.choose(trusted=False)):
+    with our_part():
+        backend = sandbox.choose(trusted=False)
+    with bundle.unpacked(file, backend):
         pass
 
 
@@ -125,8 +143,9 @@ def score(assignment: Assignment) -> Outcome:
     with submitted(assignment) as file:
         answers = collect(track, file, sheet.trials, assignment.phase.allow_missing)
         scored = scoring.score(track, sheet, answers, assignment.team)
-        marks = copies.fingerprint(track, answers)
-    return Outcome(tuple(made(assignment, track, scored, marks)))
+        with our_part():
+            marks = copies.fingerprint(track, answers)
+            return Outcome(tuple(made(assignment, track, scored, marks)))
 
 
 def made(assignment: Assignment, track: Track, scored: Scored, marks: copies.Fingerprint | None) -> Iterator[e.Body]:
@@ -158,8 +177,8 @@ def write_report(assignment: Assignment) -> Outcome:
     with files.local(assignment.file, "scores.parquet") as file:
         scored = saved.load(file)
     shown = split.shown(assignment.phase, track, scored) or scored
-    pages = [_page(files, track, one, assignment, pictures) for one, pictures in ((shown, False), (scored, True))]
-    return Outcome((e.ReportMade(assignment.submission, assignment.file, *pages),))
+    page, full = (_page(files, track, one, assignment, pictures) for one, pictures in ((shown, False), (scored, True)))
+    return Outcome((e.ReportMade(assignment.submission, assignment.file, page, full, assignment.rescoring),))
 
 
 def _copies(files: Files, assignment: Assignment, marks: copies.Fingerprint) -> Iterator[e.Body]:
@@ -197,16 +216,27 @@ def data_of(assignment: Assignment) -> Path:
 
 
 def sheet_of(assignment: Assignment) -> Sheet:
-    """Trials and truth, kept between jobs: most submissions are to the same few phases."""
+    """Trials and truth, kept between jobs: most submissions are to the same few phases. They are read anew when the
+    truth was changed, and for each set that is scored again, since something may have been mended for it."""
     data = data_of(assignment)
     if not data.is_dir():
         raise FileNotFoundError(f"{data}, the data of phase {assignment.phase.id}, is not there.")
     settings = tuple(sorted(assignment.phase.settings.items()))
-    return _sheet(assignment.phase.track, settings, str(data), data.stat().st_mtime_ns)
+    with our_part():  # what is wrong with the truth is not to be read by contestants
+        looks = _looks(data, track_of(assignment.phase).hidden)
+        return _sheet(assignment.phase.track, settings, str(data), (looks, assignment.rescoring))
+
+
+def _looks(data: Path, hidden: Iterable[str]) -> int:
+    """Another number when a file of the truth, or one beside it, was written since."""
+    walks = (os.walk(data / name, followlinks=True) for name in hidden)
+    inside = [Path(place, name) for walk in walks for place, _, names in walk for name in names]
+    found = [(str(path), path.stat()) for path in sorted([*inside, *data.iterdir()]) if path.exists()]
+    return hash(tuple((path, status.st_mtime_ns, status.st_size, status.st_ino) for path, status in found))
 
 
 @lru_cache(maxsize=4)
-def _sheet(track_id: str, settings: tuple[tuple[str, str], ...], data: str, _: int) -> Sheet:
+def _sheet(track_id: str, settings: tuple[tuple[str, str], ...], data: str, _: object) -> Sheet:
     from palestra import registry
 
     return scoring.load(registry.track(track_id, dict(settings)), Path(data))
@@ -215,5 +245,7 @@ def _sheet(track_id: str, settings: tuple[tuple[str, str], ...], data: str, _: i
 @contextmanager
 def submitted(assignment: Assignment) -> Iterator[Path]:
     """The submitted file under the ending that it came with: readers go by it."""
-    with Files.open(assignment.files).local(assignment.file, assignment.name) as file:
+    with ExitStack() as stack:
+        with our_part():  # a file that we have lost
+            file = stack.enter_context(Files.open(assignment.files).local(assignment.file, assignment.name))
         yield file

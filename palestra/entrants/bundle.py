@@ -7,9 +7,10 @@ command have no meaning here.
 
 import errno
 import hashlib
+import logging
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from palestra.formats.files import shown_name
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
 MOST_FILES, FILE_BYTES, TOTAL_BYTES = 20_000, 1 << 30, 4 << 30
+log = logging.getLogger(__name__)
+
 UNFIT = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)  # an archive may have what no folder can
 
 
@@ -38,19 +41,16 @@ class Bundle:
 @contextmanager
 def unpacked(source: Path, backend: Backend) -> Iterator[Bundle]:
     """The bundle in a place of its own, for as long as it is needed."""
-    with _place() as home:
-        folder, site = home / "bundle", home / "site"
-        digest = _copy(source, folder)
-        if (folder / WHEELS).is_dir():
-            install_wheels(backend, folder, site)
-        yield Bundle(folder, site if site.is_dir() else None, digest)
+    with place("palestra-bundle-") as home:
+        copy(source, home / "bundle", (PROGRAM,), f"{PROGRAM}, with the class MyAlgorithm in it")
+        yield Bundle(home / "bundle", installed(backend, home), _digest_of(home / "bundle"))
 
 
 @contextmanager
 def written(plays: str) -> Iterator[Bundle]:
     """A bundle whose program is a class of ours, "module:Class": it runs as a contestant's would."""
     module, _, name = plays.partition(":")
-    with _place() as home:
+    with place("palestra-bundle-") as home:
         file = home / "bundle" / PROGRAM
         file.parent.mkdir(parents=True)
         text = f"from {module} import {name} as MyAlgorithm\n"
@@ -59,28 +59,48 @@ def written(plays: str) -> Iterator[Bundle]:
 
 
 @contextmanager
-def _place() -> Iterator[Path]:
-    """A folder that the program, which runs as another user, can walk to."""
-    home = Path(tempfile.mkdtemp(prefix="palestra-bundle-"))
+def place(prefix: str, scratch: Path | None = None) -> Iterator[Path]:
+    """A folder that the program, which runs as another user, can walk to; in `scratch`, where that is given."""
+    home = Path(tempfile.mkdtemp(prefix=prefix, dir=scratch))
     home.chmod(0o755)
     try:
         yield home
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(home, onerror=_not_removed)
 
 
-def _copy(source: Path, folder: Path) -> str:
-    """Copy every file, for all to read; returns a digest of them."""
-    sha = hashlib.sha256()
-    with open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=(PROGRAM,)) as members:
-        if PROGRAM not in members:
-            refuse(shown_name(source), _what_is_there(members), f"{PROGRAM}, with the class MyAlgorithm in it")
+def _not_removed(_: object, path: str, error: tuple[type[BaseException], BaseException, object]) -> None:
+    """What came of a run counts, though something of it stays on the disk."""
+    log.warning("%s could not be removed: %s", path, error[1])
+
+
+def copy(source: Path, folder: Path, programs: Sequence[str], expected: str) -> str:
+    """Copy every file of a bundle, for all to read; the first of the programs that is among them."""
+    with open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=tuple(programs)) as members:
+        program = next((name for name in programs if name in members), None)
+        if program is None:
+            refuse(shown_name(source), _what_is_there(members), expected)
         for name in members:
             _write(folder / name, members.read(name), f"{shown_name(source)}: {clip(name)}")
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        sha.update(f"{file.relative_to(folder).as_posix()}\n{file.stat().st_size}\n".encode() + file.read_bytes())
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755)
+    return program
+
+
+def installed(backend: Backend, home: Path) -> Path | None:
+    """Where the wheels are that the bundle in this place brought along, now installed."""
+    folder, site = home / "bundle", home / "site"
+    if (folder / WHEELS).is_dir():
+        install_wheels(backend, folder, site)
+    return site if site.is_dir() else None
+
+
+def _digest_of(folder: Path) -> str:
+    sha = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        sha.update(f"{file.relative_to(folder).as_posix()}\n{file.stat().st_size}\n".encode())
+        with file.open("rb") as stream:  # of a gigabyte, it may be
+            hashlib.file_digest(stream, lambda: sha)
     return f"sha256:{sha.hexdigest()}"
 
 

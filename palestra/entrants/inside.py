@@ -2,7 +2,8 @@
 
 The class is `MyAlgorithm` in `Algorithm/MyAlgorithm.py`. It is made once and lives through the whole run. Either it is
 given what comes: `get_data(packet)` takes the newest packet, `algorithm()` says what it is. Or it fetches what comes
-(pull.py): `set_task(task)`, then `run()`. Whatever it raises or returns, the run goes on: what is no number is
+(pull.py): `set_task(task)`, then `run()`. Or it acts in a world (acting.py): `reset(about)`, then `act(observation)`
+again and again. Whatever it raises or returns, the run goes on: what is no number is
 described in words, and never asked for its value, since an object may do anything when it is.
 """
 
@@ -20,7 +21,7 @@ from palestra.entrants.plan import SOCKET_FD
 from palestra.errors import clean
 
 MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
-GIVEN, FETCHED = ("get_data", "algorithm"), ("set_task", "run")
+GIVEN, FETCHED, ACTING = ("get_data", "algorithm"), ("set_task", "run"), ("reset", "act")
 WHOLE = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
 BROKEN = frozenset({np.float16, np.float32, np.float64})
 MOST_NUMBERS = 64  # in one answer
@@ -38,7 +39,11 @@ def main() -> None:
         return
     send(sock, Header("ready"))
     receiver = Receiver(sock, spin_s=SPIN_S)
-    if not _has(type(algorithm), GIVEN):
+    if _has(type(algorithm), ACTING):
+        from palestra.entrants.acting import acted as answers
+    elif _has(type(algorithm), GIVEN):
+        answers = answer
+    else:
         from palestra.entrants.pull import Task
 
         algorithm.set_task(Task(sock, receiver))
@@ -49,7 +54,7 @@ def main() -> None:
             frame = receiver.receive()
         except EOFError:
             return
-        send(sock, Header("done", frame.header.number, answer(algorithm, frame)))
+        send(sock, Header("done", frame.header.number, answers(algorithm, frame)))
 
 
 def make() -> Any:
@@ -59,7 +64,7 @@ def make() -> Any:
     found = getattr(module, CLASS, None)
     if not isinstance(found, type):
         raise TypeError(f"{MODULE.replace('.', '/')}.py has no class {CLASS}; the class may not be renamed")
-    if not _has(found, GIVEN) and not _has(found, FETCHED):
+    if not any(_has(found, methods) for methods in (GIVEN, FETCHED, ACTING)):
         missing = [name for name in GIVEN if not _has(found, (name,))]
         raise TypeError(f"{CLASS} has no method {' and no method '.join(missing)}; methods may not be renamed")
     return found()

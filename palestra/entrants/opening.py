@@ -5,21 +5,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from palestra.entrants import bundle, sandbox
+from palestra.entrants import agent, bundle, sandbox
+from palestra.entrants.agent import AgentLine
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.dialled import Dialled
 from palestra.entrants.listening import RUN_OVER, Listening, TeamLine
 from palestra.entrants.lsl import LslLine
+from palestra.entrants.privileged import PrivilegedLine
 from palestra.entrants.program import Program
 from palestra.entrants.sandbox import Backend, Limits
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 
 SOCKETS = ("ws://", "wss://")
+HOST = "none: it runs in the host, and may see the world itself"
 Ask = Callable[[Tick, float], tuple[list[Reply], float]]
 
 
-Spoken = Program | Dialled | TeamLine | LslLine
+Spoken = Program | Dialled | TeamLine | LslLine | AgentLine | PrivilegedLine
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def called(words: list[str]) -> list[Called]:
 
 
 def _name_of(word: str) -> str:
-    if word.startswith(SOCKETS):
+    if word.startswith((*SOCKETS, *agent.ADDRESSES)):
         return word.partition("://")[2]
     return Path(word).name.removesuffix(".gz").removesuffix(".tar").removesuffix(".zip") or word
 
@@ -85,20 +88,23 @@ class Entry:
     @property
     def output(self) -> str:
         """What it printed."""
-        return self.line.output if isinstance(self.line, Program | Dialled) else ""
+        return self.line.output if isinstance(self.line, Program | Dialled | AgentLine) else ""
 
 
 def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack: ExitStack) -> Entry:
     """Start a program, or dial one. The stack ends it."""
-    if one.what.startswith(SOCKETS):
+    if one.what.startswith((*SOCKETS, *agent.ADDRESSES)):
         return _dial(one, terms, stack)
     backend = sandbox.choose(terms.trusted)
     found = solutions.get(one.what)
+    if found and found.knows:
+        line = PrivilegedLine(one.name, found.knows)
+        return Entry(one.name, found.knows, HOST, line, line.ask)
     if found and found.plays:
         return start(one.name, stack.enter_context(bundle.written(found.plays)), backend, terms, stack)
     path = Path(one.what)
     if not path.exists():
-        known = [name for name, solution in solutions.items() if solution.plays]
+        known = [name for name, solution in solutions.items() if solution.plays or solution.knows]
         known += [str(other) for other in path.parent.iterdir()] if "/" in one.what and path.parent.is_dir() else []
         raise UnknownName("entrant (a solution, a bundle's folder, .zip or .tar.gz, or ws://…)", one.what, known)
     try:
@@ -122,7 +128,8 @@ def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: Exit
 
 
 def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
-    line = Dialled(one.name, one.what, terms.patience_s)
+    kind = AgentLine if one.what.startswith(agent.ADDRESSES) else Dialled
+    line = kind(one.name, one.what, terms.patience_s)
     stack.callback(line.close)
     return Entry(one.name, one.what, None, line, line.ask)
 

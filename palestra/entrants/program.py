@@ -122,7 +122,8 @@ class Program:
         process.forget_closed(now)
         if tick.trial is not None:
             process.asked[self._number] = _Asked(tick.trial, tick.deadline_s, now)
-        header = Header("packet", self._number, {"ask": tick.trial is not None, "about": dict(tick.about)})
+        about = {"ask": tick.trial is not None, "about": dict(tick.about), "names": list(tick.payload)}
+        header = Header("packet", self._number, about)
         try:
             process.sender.post(header, tuple(tick.payload.values()))
         except OSError:

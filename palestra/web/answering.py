@@ -1,7 +1,6 @@
 """How errors are told: in words to people, as JSON to programs; what only the organiser may read goes to the log."""
 
 import logging
-import re
 import secrets
 import traceback
 from typing import Any
@@ -14,6 +13,8 @@ from sqlalchemy.exc import OperationalError
 
 from palestra.contest.uploads import UnknownUpload, WrongOffset
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
+from palestra.web.api_views import Problem
+from palestra.web.askers import LANGUAGE, is_program, language_of
 from palestra.web.gate import Caller, FormRunOut, caller_of
 from palestra.web.rendering import render
 from palestra.web.show_public import frame
@@ -23,17 +24,6 @@ from palestra.web.views import ErrorPage
 from palestra.web.words import LANGUAGES
 
 log = logging.getLogger("palestra.web")
-LANGUAGE = "palestra_language"
-
-
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is answered where something was refused or failed."""
-
-    status: int
-    error: str
-    faults: list[str] = []
-    reference: str = ""  # what to tell the organiser
-    received: int | None = None  # of an upload
 
 
 # What any route of the API may answer besides what it is for.
@@ -51,25 +41,6 @@ PROBLEMS = {
         503: "The database does not answer. Try again soon.",
     }.items()
 }
-
-
-def language_of(request: Request[Any, Any, Any]) -> str:
-    """The language that was asked for: in the address, before, or by the browser."""
-    wanted = request.query_params.get("lang") or request.cookies.get(LANGUAGE)
-    return str(wanted) if wanted in LANGUAGES else preferred(request.headers.get("accept-language", ""))
-
-
-def preferred(accepted: str) -> str:
-    """The one of our languages that a browser likes best: `fr, zh-CN;q=0.9, en;q=0.8`. English, where it likes none."""
-    likings = dict.fromkeys(LANGUAGES, 0.0)
-    for part in accepted[:1000].split(","):
-        name, _, weight = part.partition(";")
-        language = name.strip().lower().partition("-")[0]
-        liking = weight.strip().removeprefix("q=")
-        if language in likings:
-            good = re.fullmatch(r"[01](\.\d{0,3})?", liking)
-            likings[language] = max(likings[language], float(liking) if good else 0.0 if liking else 1.0)
-    return max(LANGUAGES, key=lambda language: likings[language])  # the first of them, where both are liked as much
 
 
 def page(request: Request[Any, Any, Any], template: str, view: object, status: int = 200, **more: Any) -> Response[str]:
@@ -100,7 +71,7 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
     if problem.status >= 500:
         problem = msgspec.structs.replace(problem, reference=secrets.token_hex(4))
         log.error("%s %s: %s", request.method, request.url.path, problem.reference, exc_info=error)
-    if _is_program(request):
+    if is_program(request):
         return Response(problem, status_code=problem.status, media_type=MediaType.JSON)
     view = ErrorPage(
         status=problem.status,
@@ -120,10 +91,6 @@ def _told(error: Exception, problem: Problem) -> str:
     """What an error's page says in the error's own words; nothing where the page's, in its language, say as much."""
     own = isinstance(error, PalestraError | ValidationException) and not isinstance(error, FormRunOut)
     return problem.error if own else ""
-
-
-def _is_program(request: Request[Any, Any, Any]) -> bool:
-    return request.url.path.startswith(("/api", "/live", "/health", "/metrics")) or "hx-request" in request.headers
 
 
 def problem_of(error: Exception, language: str = "en") -> Problem:

@@ -10,11 +10,13 @@ from litestar.params import Parameter
 
 from palestra.contest.rules import Rules
 from palestra.errors import Missing
-from palestra.web import show_public, show_team
+from palestra.web import missing, show_public, show_team
 from palestra.web import views as v
 from palestra.web.actions import ACTIONS, Action, Done, require_plain
-from palestra.web.answering import language_of
+from palestra.web.api_views import Contest, Me
+from palestra.web.askers import address_of, language_of
 from palestra.web.gate import SESSION, caller_of, needs, organisers_only, viewer_from
+from palestra.web.missing import there
 from palestra.web.once import perform
 from palestra.web.site import Site
 from palestra.web.translating import shown
@@ -25,24 +27,6 @@ _BOARD = {  # it is kept as it was written, so its type does not say what it is
     304: ResponseSpec(None, generate_examples=False, description="It is as the tag says that you have."),
 }
 SESSION_S = 30 * 86_400
-
-
-class Me(msgspec.Struct, frozen=True):
-    """Who the token or the session belongs to."""
-
-    account: str
-    name: str
-    role: str
-    team: str
-    scopes: list[str] | None  # of the token; null: all that the account may
-
-
-class Contest(msgspec.Struct, frozen=True):
-    """A contest at a glance."""
-
-    id: str
-    now: int  # by the server's clock, ms
-    home: v.HomePage
 
 
 @get("/api/contest", sync_to_thread=False, tags=["contest"])
@@ -82,10 +66,7 @@ def board(site: Site, request: Request[Any, Any, Any], phase: Id) -> Response[by
 @get("/api/final", sync_to_thread=False, tags=["boards"])
 def final(site: Site, request: Request[Any, Any, Any]) -> v.FinalPage:
     """The final standing over all weighted phases."""
-    page = show_public.final(site, viewer_from(request))
-    if page is None:
-        raise Missing("There is no final standing to be seen.", "暂无可查看的最终成绩。")
-    return page
+    return there(show_public.final(site, viewer_from(request)), missing.FINAL)
 
 
 @get("/api/phases/{phase:str}/submissions", sync_to_thread=False, guards=[needs("read")], tags=["submissions"])
@@ -97,16 +78,14 @@ def submissions(site: Site, request: Request[Any, Any, Any], phase: Id) -> v.Sub
 @get("/api/submissions/{submission:str}", sync_to_thread=False, guards=[needs("read")], tags=["submissions"])
 def submission(site: Site, request: Request[Any, Any, Any], submission: Id) -> v.SubmissionPage:
     """One of your team's submissions: what became of it."""
-    page = show_team.submission(site, submission, viewer_from(request))
-    if page is None:
-        raise Missing("There is no such submission.", "没有这个提交。")
+    page = there(show_team.submission(site, submission, viewer_from(request)), missing.SUBMISSION)
     return shown(page, language_of(request))
 
 
 @get("/api/data", sync_to_thread=False, guards=[needs("read")], tags=["data"])
 def data(site: Site, request: Request[Any, Any, Any]) -> v.DataPage:
     """What data there is, and what of it your team gets."""
-    return show_team.data(site, viewer_from(request), site.setup.address or str(request.base_url).rstrip("/"))
+    return show_team.data(site, viewer_from(request), address_of(site, request))
 
 
 @get("/api/log", guards=[organisers_only], sync_to_thread=True, tags=["log"])

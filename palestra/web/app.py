@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 from litestar import Litestar
@@ -16,15 +16,17 @@ from litestar.static_files import create_static_files_router
 from palestra.contest import keys, throttle
 from palestra.contest.database import writing
 from palestra.contest.events import Event
-from palestra.web import account_actions, desk_actions, team_actions  # noqa: F401 - they declare actions
+from palestra.web import account_actions, desk_actions, match_opening, team_actions  # noqa: F401 - they declare actions
 from palestra.web.answering import PROBLEMS, answer_error
 from palestra.web.api import READS, action_routes
 from palestra.web.forms import do
 from palestra.web.gate import Gate, require_csrf
 from palestra.web.live import live, touched
+from palestra.web.match_pages import MATCHES
 from palestra.web.operating import OPERATING
 from palestra.web.pages import PAGES
 from palestra.web.pages_desk import DESK
+from palestra.web.pages_hall import HALL
 from palestra.web.pages_outside import OUTSIDE
 from palestra.web.site import Site
 from palestra.web.tail import channels_of, follow
@@ -32,6 +34,7 @@ from palestra.web.transfers import TRANSFERS
 
 STATIC = Path(__file__).with_name("static")
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
+LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs
 CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends
 SWEEP_MS, STALE_UPLOAD_MS = 3_600_000, 3 * 86_400_000
 FOREVER = "public, max-age=31536000, immutable"
@@ -58,7 +61,7 @@ def create_app(site: Site) -> Litestar:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    routes = [*PAGES, *DESK, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
+    routes = [*PAGES, *DESK, *MATCHES, *HALL, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
     for route in routes:
         route.responses = {**PROBLEMS, **(route.responses or {})}
     static = create_static_files_router("/static", [STATIC], cache_control=None, include_in_schema=False)
@@ -86,25 +89,37 @@ def create_app(site: Site) -> Litestar:
 
 
 def _onto(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
-    """Changes of the state happen on the event loop, so that no page is made while one is half done."""
+    """Changes of the state happen on the event loop, so that no page is made while one is half done. A loop that stops
+    before it comes to a change makes no more pages: then whoever waits makes the change themselves."""
 
     def hand_over(change: Callable[[], None]) -> None:
         if not loop.is_running():
             change()
             return
         done: Future[None] = Future()
-
-        def run() -> None:
-            try:
+        try:
+            loop.call_soon_threadsafe(_make, change, done)
+        except RuntimeError:  # it was closed since
+            change()
+            return
+        while not wait([done], LOOP_S).done:
+            if not loop.is_running() and done.cancel():
                 change()
-                done.set_result(None)
-            except BaseException as error:
-                done.set_exception(error)
-
-        loop.call_soon_threadsafe(run)
+                return
         done.result()
 
     return hand_over
+
+
+def _make(change: Callable[[], None], done: Future[None]) -> None:
+    """Make a change, unless whoever waited for it has made it."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        change()
+        done.set_result(None)
+    except BaseException as error:
+        done.set_exception(error)
 
 
 async def _by_the_clock(site: Site) -> None:
@@ -112,7 +127,7 @@ async def _by_the_clock(site: Site) -> None:
     swept = site.now
     while True:
         await asyncio.sleep(CLOCK_S)
-        site.feed.touch(("board:", "screen:", "home:"))
+        site.feed.touch(("board:", "screen:", "home:", "match:"))
         if site.now - swept > SWEEP_MS:
             swept = site.now
             await asyncio.to_thread(_sweep, site)
@@ -124,3 +139,4 @@ def _sweep(site: Site) -> None:
         keys.sweep(connection, now)
         throttle.sweep(connection, now)
     site.uploads.sweep(now - STALE_UPLOAD_MS)
+    site.contest.files.sweep(now - STALE_UPLOAD_MS)

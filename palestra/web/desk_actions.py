@@ -1,6 +1,7 @@
 """What the organiser does."""
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import msgspec
 
@@ -11,6 +12,7 @@ from palestra.contest.contest import new_id
 from palestra.contest.database import writing
 from palestra.contest.rulebook import parse
 from palestra.contest.rules import Words
+from palestra.contest.state import State
 from palestra.contest.tasks import Order
 from palestra.contest.teams import require_reason
 from palestra.errors import Told
@@ -22,6 +24,7 @@ from palestra.web.site import Site, in_thread
 Moment = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]  # ms; calendars end somewhere, and so do contests
 Title = Annotated[str, msgspec.Meta(max_length=200)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
+D = TypeVar("D", bound=Callable[[State, int, Any], Sequence[e.Body]])
 
 
 class OfTeam(msgspec.Struct, frozen=True):
@@ -85,49 +88,68 @@ class Baseline(msgspec.Struct, frozen=True):
     solution: str  # the name of a reference solution of the phase's track
 
 
-@action("grant-access", needs="organise", desk=True)
-async def grant_access(site: Site, caller: Caller, data: OfTeam) -> Done:
+def decision(name: str) -> Callable[[D], D]:
+    """Declare what the organiser decides by the state and the time alone. What came of it is told by the first thing
+    that the action takes: the team, the phase, the set that it is about."""
+
+    def declare(decide: D) -> D:
+        takes = get_type_hints(decide)["data"]
+        about = msgspec.structs.fields(takes)[0].name
+
+        async def do(site: Site, caller: Caller, data: Any) -> Done:
+            await site.act(caller.viewer, lambda state, now: decide(state, now, data))
+            return Done(getattr(data, about))
+
+        do.__annotations__["data"], do.__doc__ = takes, decide.__doc__
+        action(name, needs="organise", desk=True)(do)
+        return decide
+
+    return declare
+
+
+@decision("grant-access")
+def grant_access(state: State, _: int, data: OfTeam) -> list[e.Body]:
     """Give a team a phase's data."""
-    await site.act(caller.viewer, lambda state, _: access.grant(state, data.team, data.phase))
-    return Done(data.team)
+    return access.grant(state, data.team, data.phase)
 
 
-@action("refuse-access", needs="organise", desk=True)
-async def refuse_access(site: Site, caller: Caller, data: OfTeam) -> Done:
+@decision("refuse-access")
+def refuse_access(state: State, _: int, data: OfTeam) -> list[e.Body]:
     """Refuse a team a phase's data, with a reason that it is told."""
-    await site.act(caller.viewer, lambda state, _: access.refuse(state, data.team, data.phase, data.reason))
-    return Done(data.team)
+    return access.refuse(state, data.team, data.phase, data.reason)
 
 
-@action("release-truth", needs="organise", desk=True)
-async def release_truth(site: Site, caller: Caller, data: OfPhase) -> Done:
+@decision("release-truth")
+def release_truth(state: State, now: int, data: OfPhase) -> list[e.Body]:
     """Give a phase's truth to the teams that were promoted from it."""
-    await site.act(caller.viewer, lambda state, now: access.release_truth(state, now, data.phase, data.reason))
-    return Done(data.phase)
+    return access.release_truth(state, now, data.phase, data.reason)
 
 
-@action("disqualify", needs="organise", desk=True)
-async def disqualify(site: Site, caller: Caller, data: OfTeam) -> Done:
+@decision("disqualify")
+def disqualify(state: State, _: int, data: OfTeam) -> list[e.Body]:
     """Take a team off the boards of a phase, or of all of them."""
-    await site.act(caller.viewer, lambda state, _: teams.disqualify(state, data.team, data.phase, data.reason))
-    return Done(data.team)
+    return teams.disqualify(state, data.team, data.phase, data.reason)
 
 
-@action("reinstate", needs="organise", desk=True)
-async def reinstate(site: Site, caller: Caller, data: OfTeam) -> Done:
+@decision("reinstate")
+def reinstate(state: State, _: int, data: OfTeam) -> list[e.Body]:
     """Take a disqualification back."""
-    await site.act(caller.viewer, lambda state, _: teams.reinstate(state, data.team, data.phase, data.reason))
-    return Done(data.team)
+    return teams.reinstate(state, data.team, data.phase, data.reason)
 
 
-@action("move-phase", needs="organise", desk=True)
-async def move_phase(site: Site, caller: Caller, data: MovePhase) -> Done:
+@decision("move-phase")
+def move_phase(state: State, now: int, data: MovePhase) -> list[e.Body]:
     """Open or close a phase at another time."""
-    await site.act(
-        caller.viewer,
-        lambda state, now: running.move_phase(state, now, data.phase, data.opens, data.closes, data.reason),
-    )
-    return Done(data.phase)
+    return running.move_phase(state, now, data.phase, data.opens, data.closes, data.reason)
+
+
+@decision("close-phase")
+def close_phase(state: State, now: int, data: OfPhase) -> list[e.Body]:
+    """Close a phase that is open, at the moment when this arrives."""
+    phase = state.phase(data.phase, now)
+    if not phase.opens < now < phase.closes:
+        raise Told("This phase is not open, so it cannot be closed now.", "该赛段目前未开放，无法立即结束。")
+    return running.move_phase(state, now, data.phase, phase.opens, now, data.reason)
 
 
 @action("announce", needs="organise", desk=True)
@@ -142,23 +164,21 @@ async def announce(site: Site, caller: Caller, data: Announce) -> Done:
 @action("amend-rules", needs="organise", desk=True)
 async def amend_rules(site: Site, caller: Caller, data: Amend) -> Done:
     """Put other rules into force, from a later time on."""
-    rules = await in_thread(lambda: parse(data.text, "the new rules"))
+    rules = await in_thread(lambda: parse(data.text, "contest.toml"))
     await site.act(caller.viewer, lambda state, now: running.amend(state, now, rules, data.counts_from, data.reason))
     return Done()
 
 
-@action("freeze", needs="organise", desk=True)
-async def freeze(site: Site, caller: Caller, data: OfPhase) -> Done:
+@decision("freeze")
+def freeze(state: State, _: int, data: OfPhase) -> list[e.Body]:
     """Let the public see a board as it stands now, until it is released."""
-    await site.act(caller.viewer, lambda state, _: running.freeze(state, data.phase))
-    return Done(data.phase)
+    return running.freeze(state, data.phase)
 
 
-@action("release-board", needs="organise", desk=True)
-async def release_board(site: Site, caller: Caller, data: OfPhase) -> Done:
+@decision("release-board")
+def release_board(state: State, now: int, data: OfPhase) -> list[e.Body]:
     """Show a board in full: ends a freeze, reveals the hidden part."""
-    await site.act(caller.viewer, lambda state, now: running.release(state, now, data.phase))
-    return Done(data.phase)
+    return running.release(state, now, data.phase)
 
 
 @action("propose-rescoring", needs="organise", desk=True)
@@ -172,18 +192,16 @@ async def propose_rescoring(site: Site, caller: Caller, data: Propose) -> Done:
     return Done(name, go=f"/desk/rescorings/{name}")
 
 
-@action("apply-rescoring", needs="organise", desk=True)
-async def apply_rescoring(site: Site, caller: Caller, data: WithReason) -> Done:
+@decision("apply-rescoring")
+def apply_rescoring(state: State, _: int, data: WithReason) -> list[e.Body]:
     """Let the new scores of a set count."""
-    await site.act(caller.viewer, lambda state, _: rescoring.apply(state, data.id))
-    return Done(data.id)
+    return rescoring.apply(state, data.id)
 
 
-@action("cancel-rescoring", needs="organise", desk=True)
-async def cancel_rescoring(site: Site, caller: Caller, data: WithReason) -> Done:
+@decision("cancel-rescoring")
+def cancel_rescoring(state: State, _: int, data: WithReason) -> list[e.Body]:
     """Throw the new scores of a set away."""
-    await site.act(caller.viewer, lambda state, _: rescoring.cancel(state, data.id, data.reason))
-    return Done(data.id)
+    return rescoring.cancel(state, data.id, data.reason)
 
 
 @action("promote", needs="organise", desk=True)
@@ -199,17 +217,12 @@ async def promote(site: Site, caller: Caller, data: Promote) -> Done:
     return Done(data.phase)
 
 
-@action("judge-compliance", needs="organise", desk=True)
-async def judge_compliance(site: Site, caller: Caller, data: Judge) -> Done:
+@decision("judge-compliance")
+def judge_compliance(state: State, _: int, data: Judge) -> list[e.Body]:
     """Say whether a promoted team kept to the rules, with reasons."""
-
-    def decide(state: object, now: int) -> list[e.Body]:
-        site.state.team(data.team)
-        site.state.phase(data.phase)
-        return [e.ComplianceJudged(data.team, data.phase, data.ok, require_reason(data.reasons))]
-
-    await site.act(caller.viewer, decide)
-    return Done(data.team)
+    state.team(data.team)
+    state.phase(data.phase)
+    return [e.ComplianceJudged(data.team, data.phase, data.ok, require_reason(data.reasons))]
 
 
 @action("give-awards", needs="organise", desk=True)
@@ -257,11 +270,10 @@ async def retry_job(site: Site, caller: Caller, data: WithReason) -> Done:
     return Done(data.id)
 
 
-@action("withdraw-submission", needs="organise", desk=True)
-async def withdraw_submission(site: Site, caller: Caller, data: WithReason) -> Done:
+@decision("withdraw-submission")
+def withdraw_submission(state: State, now: int, data: WithReason) -> list[e.Body]:
     """Take any submission off the board, with a reason."""
-    await site.act(caller.viewer, lambda state, now: submitting.withdraw(state, now, data.id, "", data.reason))
-    return Done(data.id)
+    return submitting.withdraw(state, now, data.id, "", data.reason)
 
 
 @action("start-run", needs="organise", desk=True)

@@ -9,6 +9,7 @@ PLACES = {
     "{file}: line {n}, column {name}": "{file}，第 {n} 行，{name} 列",
     "{file}: line {n}, byte {m}": "{file}，第 {n} 行第 {m} 字节",
     "{file}: line {n}, key {key}": "{file}，第 {n} 行，键 {key}",
+    "{file}: line {n}, {key}": "{file}，第 {n} 行，{key}",
     "{file}: line {n}": "{file}，第 {n} 行",
     "{file}: byte {n}": "{file}，第 {n} 字节",
     "{file}: sequence {name}, step {step}": "{file}，序列 {name}，第 {step} 步",

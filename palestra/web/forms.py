@@ -15,8 +15,9 @@ from litestar.response import Redirect
 from palestra.contest.rule_values import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
 from palestra.web.actions import ACTIONS, Done, require_plain
-from palestra.web.answering import language_of, page, problem_of
+from palestra.web.answering import page, problem_of
 from palestra.web.api import keep_session
+from palestra.web.askers import language_of
 from palestra.web.gate import caller_of, needs, organisers_only
 from palestra.web.once import perform
 from palestra.web.site import Site

@@ -13,13 +13,17 @@ from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.enums import ScopeType
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from sqlalchemy.exc import DBAPIError
 
 from palestra.contest import keys
 from palestra.contest.seeing import NOBODY, Viewer, viewer_of
-from palestra.errors import Forbidden, SignedOut
+from palestra.errors import Forbidden, SignedOut, Told
+from palestra.web.api_views import Problem
+from palestra.web.askers import is_program, language_of
+from palestra.web.rendering import render
 from palestra.web.site import Site
+from palestra.web.views import ErrorPage
 
 log = logging.getLogger("palestra.web")
 SESSION, BROWSER = "palestra_session", "palestra_browser"
@@ -73,24 +77,28 @@ class Gate:
         if scope["type"] != ScopeType.HTTP:
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":
+            send = _without_body(send)
         address = (scope["client"] or ("", 0))[0]
         path = scope["path"]
         if not path.startswith(UNMETERED) and (wait := self.site.buckets.take(address)):
-            await _too_many(wait, self._plainly(send, path))
+            seconds = wait // 1000 + 1
+            told = Told(
+                f"Too many requests from this address. Try again in {seconds} s.",
+                f"请求过于频繁，请在 {seconds} 秒后重试。",
+            )
+            await self._turn_away(scope, send, 429, told, seconds)
             return
         if "\0" in path or b"%00" in scope["query_string"]:  # databases take no such letter, and no name has one
-            await _say(
-                self._plainly(send, path),
-                400,
-                "This address has a letter in it that nothing is named with. 地址中含有无效字符。",
-            )
+            told = Told("This address has a letter in it that nothing is named with.", "地址中含有无效字符。")
+            await self._turn_away(scope, send, 400, told)
             return
         try:
             caller = await self._caller(dict(scope["headers"]), address)
         except DBAPIError as error:
             log.warning("the database does not answer: %s", error)
-            text = "The database does not answer. Try again soon. 数据库没有响应，请稍后重试。"
-            await _say(self._plainly(send, path), 503, text, 1)
+            told = Told("The database does not answer. Try again soon.", "数据库没有响应，请稍后再试。")
+            await self._turn_away(scope, send, 503, told, 1)
             return
         fresh = "" if caller.secret or caller.by_token or path.startswith(UNMETERED) else secrets.token_urlsafe(24)
         if fresh:
@@ -99,8 +107,20 @@ class Gate:
         cookie = f"{BROWSER}={fresh}; Path=/; HttpOnly; SameSite=Lax" if fresh else ""
         await self.app(scope, receive, _with_headers(send, cookie, self.site.setup.secure, path))
 
-    def _plainly(self, send: Send, path: str) -> Send:
-        return _with_headers(send, "", self.site.setup.secure, path)
+    async def _turn_away(self, scope: HTTPScope, send: Send, status: int, told: Told, retry_s: int = 0) -> None:
+        """An answer that needs nothing but the request: a record for programs, a small page for people."""
+        request: Request[Any, Any, Any] = Request(scope)
+        language = language_of(request)
+        message = told.in_language(language)
+        kind, body = "application/json", msgspec.json.encode(Problem(status, message))
+        if not is_program(request):
+            page = ErrorPage(status=status, message=message)
+            kind, body = "text/html; charset=utf-8", render("turned_away.html", language, page=page).encode()
+        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+        headers += [(b"retry-after", str(retry_s).encode())] if retry_s else []
+        sending = _with_headers(send, "", self.site.setup.secure, scope["path"])
+        await sending({"type": "http.response.start", "status": status, "headers": headers})
+        await sending({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _caller(self, headers: dict[bytes, bytes], address: str) -> Caller:
         if given := headers.get(b"authorization"):
@@ -144,18 +164,15 @@ def _with_headers(send: Send, cookie: str, secure: bool, path: str) -> Send:
     return sending
 
 
-async def _too_many(wait_ms: int, send: Send) -> None:
-    seconds = wait_ms // 1000 + 1
-    text = f"Too many requests from this address. Try again in {seconds} s. 请求过于频繁，请在 {seconds} 秒后重试。"
-    await _say(send, 429, text, seconds)
+def _without_body(send: Send) -> Send:
+    """What is answered to HEAD is all but the body, whatever makes the answer."""
 
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message["body"] = b""
+        await send(message)
 
-async def _say(send: Send, status: int, text: str, retry_s: int = 0) -> None:
-    """An answer that needs nothing but itself."""
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text.encode())).encode())]
-    headers += [(b"retry-after", str(retry_s).encode())] if retry_s else []
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
+    return sending
 
 
 async def require_csrf(request: Request[Any, Any, Any]) -> Response[Any] | None:

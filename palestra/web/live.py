@@ -10,10 +10,11 @@ from litestar.response import Stream
 
 from palestra.contest import events as e
 from palestra.contest.events import Event
+from palestra.contest.match_events import MatchBody
 from palestra.contest.seeing import Viewer
 from palestra.errors import Missing
-from palestra.web import show_desk, show_live, show_public, show_team
-from palestra.web.answering import language_of
+from palestra.web import match_live, match_screen, show_desk, show_live, show_public, show_team
+from palestra.web.askers import language_of
 from palestra.web.feed import Said, Write
 from palestra.web.gate import viewer_from
 from palestra.web.live_views import LiveNews
@@ -24,7 +25,7 @@ from palestra.web.translating import shown
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 TOPICS = {  # in Chinese
     "board": "排行榜", "submission": "提交", "submissions": "提交列表", "home": "首页", "desk": "工作台",
-    "screen": "大屏幕", "run": "评测",
+    "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **match_screen.TOPICS,
 }  # fmt: skip
 NAMES = tuple(TOPICS)
 ONLY_ONE = ("home", "desk")  # whatever else is asked of them would be the same, written once more
@@ -33,8 +34,9 @@ ONLY_ONE = ("home", "desk")  # whatever else is asked of them would be the same,
 @get("/live", sync_to_thread=False, media_type="text/event-stream", tags=["live"])
 def live(site: Site, request: Request[Any, Any, Any]) -> Stream:
     """What a page shows, whenever it changes. Topics are named in the query: `board=PHASE`, `submission=ID`,
-    `submissions=PHASE`, `run=ID`, `home=1`, `screen=1` (or `screen=PHASE`), `desk=1`. A browser that comes back says
-    with `Last-Event-ID` how far it came; it is sent what each topic says now, which holds all that it missed."""
+    `submissions=PHASE`, `run=ID`, `home=1`, `screen=1` (or `screen=PHASE`), `desk=1`, `match=ID`, `hall=ID`. A browser
+    that comes back says with `Last-Event-ID` how far it came; it is sent what each topic says now, which holds all
+    that it missed."""
     viewer, language = viewer_from(request), language_of(request)
     topics: dict[str, Write] = {}
     for name in NAMES:
@@ -61,6 +63,10 @@ async def _until_changed(site: Site, viewer: Viewer, messages: AsyncIterator[byt
 
 def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> dict[str, Write]:
     """One topic as this viewer sees it. Its name says all that what is written depends on."""
+    if name in match_live.TOPICS and (found := match_live.topic_of(site, viewer, language, name, what)):
+        return found
+    if name in match_screen.TOPICS and (found := match_screen.topic_of(site, language, what)):
+        return found
     makers: dict[str, Callable[[], object | None]] = {
         "board": lambda: show_public.board(site, what, viewer),
         "submission": lambda: show_team.submission(site, what, viewer),
@@ -70,7 +76,7 @@ def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> d
         "screen": lambda: show_live.screen(site, "" if what == "1" else what),
         "run": lambda: show_live.news(site, what, viewer),
     }
-    make = makers[name]
+    make = makers.get(name, lambda: None)
     if make() is None:
         raise Missing(f"There is no {name} {what!r} for you to see.", f"没有可供您查看的{TOPICS[name]}“{what}”。")
     whose = f"{language}:{viewer.team}:{viewer.is_organiser}"
@@ -119,6 +125,9 @@ def touched(site: Site, events: Iterable[Event]) -> set[str]:
 def _touched(site: Site, body: e.Body) -> Iterator[str]:
     state = site.state
     yield "desk:"
+    if isinstance(body, MatchBody):
+        yield from match_live.touched_by(body)
+        return
     match body:
         case e.AnnouncementMade():
             yield "home:"

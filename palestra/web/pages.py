@@ -6,18 +6,18 @@ from litestar import MediaType, Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
-from palestra.contest import keys, log
-from palestra.contest.database import reading
-from palestra.contest.seeing import score_seen, sees_awards, sees_submission
+from palestra.contest import keys
+from palestra.contest.seeing import score_seen, sees_submission
 from palestra.contest.teams import digest_of
-from palestra.errors import Missing, SignedOut
+from palestra.errors import SignedOut
 from palestra.web import live_views as lv
+from palestra.web import missing, show_award, show_live, show_public, show_team
 from palestra.web import people_views as pv
-from palestra.web import show_live, show_public, show_team
-from palestra.web import views as v
-from palestra.web.answering import language_of, page
+from palestra.web.answering import page
+from palestra.web.askers import address_of, language_of
 from palestra.web.forms import Kept, as_notice, local_path, notice_of
 from palestra.web.gate import caller_of, viewer_from
+from palestra.web.missing import there
 from palestra.web.site import Site, in_thread
 from palestra.web.translating import shown
 
@@ -42,59 +42,41 @@ def home(site: Site, request: Asked) -> Response[str]:
 
 @get("/boards/{phase:str}", sync_to_thread=False, include_in_schema=False)
 def board(site: Site, request: Asked, phase: str) -> Response[str]:
-    view = show_public.board(site, phase, viewer_from(request))
-    if view is None:
-        raise Missing("There is no board to be seen here.", "这里没有可查看的排行榜。")
-    return show(request, "board.html", view)
+    return show(request, "board.html", there(show_public.board(site, phase, viewer_from(request)), missing.BOARD))
 
 
 @get("/final", sync_to_thread=False, include_in_schema=False)
 def final(site: Site, request: Asked) -> Response[str]:
-    view = show_public.final(site, viewer_from(request))
-    if view is None:
-        raise Missing("There is no final standing to be seen.", "暂无可查看的最终成绩。")
-    return show(request, "final.html", view)
+    return show(request, "final.html", there(show_public.final(site, viewer_from(request)), missing.FINAL))
 
 
 @get("/boards/{phase:str}/print", sync_to_thread=False, include_in_schema=False)
 def printed(site: Site, request: Asked, phase: str) -> Response[str]:
-    view = show_public.final_of_phase(site, phase, viewer_from(request))
-    if view is None:
-        raise Missing("There is no board to be seen here.", "这里没有可查看的排行榜。")
+    view = there(show_public.final_of_phase(site, phase, viewer_from(request)), missing.BOARD)
     return show(request, "final.html", view)
 
 
 @get("/screen", sync_to_thread=False, include_in_schema=False)
 def screen(site: Site, request: Asked, phase: str = "") -> Response[str]:
-    view = show_live.screen(site, phase)
-    if view is None:
-        raise Missing("There is no board to be seen here.", "这里没有可查看的排行榜。")
-    return show(request, "screen.html", view)
+    return show(request, "screen.html", there(show_live.screen(site, phase), missing.BOARD))
 
 
 @get("/runs/{run:str}", sync_to_thread=False, include_in_schema=False)
 def run(site: Site, request: Asked, run: str) -> Response[str]:
-    view = show_live.run_page(site, run, viewer_from(request))
-    if view is None:
-        raise Missing("There is no such run to be seen.", "没有可查看的这场评测。")
-    return show(request, "live.html", view)
+    return show(request, "live.html", there(show_live.run_page(site, run, viewer_from(request)), missing.RUN))
 
 
 @get("/api/runs/{run:str}", sync_to_thread=False, tags=["live"])
 def run_record(site: Site, request: Asked, run: str) -> lv.LivePage:
     """A live run, as far as it has come."""
-    view = show_live.run_page(site, run, viewer_from(request))
-    if view is None:
-        raise Missing("There is no such run to be seen.", "没有可查看的这场评测。")
+    view = there(show_live.run_page(site, run, viewer_from(request)), missing.RUN)
     return shown(view, language_of(request))
 
 
 @get("/api/runs/{run:str}/points", sync_to_thread=False, tags=["live"])
 def points(site: Site, request: Asked, run: str) -> dict[str, Any]:
     """What a live run has said so far, point by point."""
-    found = show_live.points(site, run, viewer_from(request))
-    if found is None:
-        raise Missing("There is no such run to be seen.", "没有可查看的这场评测。")
+    found = there(show_live.points(site, run, viewer_from(request)), missing.RUN)
     return {"points": found}
 
 
@@ -113,9 +95,7 @@ def submissions(site: Site, request: Asked, phase: str) -> Response[str]:
 
 @get("/submissions/{submission:str}", sync_to_thread=False, include_in_schema=False)
 def submission(site: Site, request: Asked, submission: str) -> Response[str]:
-    view = show_team.submission(site, submission, viewer_from(request))
-    if view is None:
-        raise Missing("There is no such submission.", "没有这个提交。")
+    view = there(show_team.submission(site, submission, viewer_from(request)), missing.SUBMISSION)
     return show(request, "submission.html", view)
 
 
@@ -126,24 +106,20 @@ def report(site: Site, request: Asked, submission: str) -> Response[bytes]:
     score = score_seen(site.state, one, viewer, site.now) if one and sees_submission(one, viewer) else None
     digest = score.files.get("organiser-report", score.report) if score and viewer.is_organiser else None
     digest = digest or (score.report if score else "")
-    if not digest:
-        raise Missing("There is no such report.", "没有这份报告。")
-    headers = {"content-security-policy": REPORT_POLICY}
-    return Response(site.contest.files.read(digest), media_type=MediaType.HTML, headers=headers)
+    found = site.contest.files.read(there(digest or None, missing.REPORT))
+    return Response(found, media_type=MediaType.HTML, headers={"content-security-policy": REPORT_POLICY})
 
 
 @get("/data", sync_to_thread=False, include_in_schema=False)
 def data(site: Site, request: Asked) -> Response[str]:
-    server = site.setup.address or str(request.base_url).rstrip("/")
-    return show(request, "data.html", show_team.data(site, viewer_from(request), server))
+    return show(request, "data.html", show_team.data(site, viewer_from(request), address_of(site, request)))
 
 
 @get("/team", sync_to_thread=False, include_in_schema=False)
 def team(site: Site, request: Asked) -> Response[str]:
     require_account(request)
     kept = notice_of(request)
-    server = site.setup.address or str(request.base_url).rstrip("/")
-    link = f"{server}/join/{kept.secret}" if kept and kept.secret else ""
+    link = f"{address_of(site, request)}/join/{kept.secret}" if kept and kept.secret else ""
     return show(request, "team.html", show_team.team(site, viewer_from(request), link), kept)
 
 
@@ -239,30 +215,8 @@ def _token(key: keys.Key) -> pv.Token:
 @get("/certificates/{award:int}/{team:str}", sync_to_thread=True, include_in_schema=False)
 def certificate(site: Site, request: Asked, award: int, team: str) -> Response[str]:
     """For everybody, once the board that it was given by is shown in full."""
-    state = site.state
-    given = state.awards.get(str(award), {})
-    rules = state.rules(site.now)
-    if team not in given or not sees_awards(state, rules.awards[award].phase, viewer_from(request), site.now):
-        raise Missing("There is no such award.", "没有这个奖项。")
-    one = rules.awards[award]
-    rows = show_public.board(site, one.phase, viewer_from(request)) if one.phase else None
-    row = next((row for row in rows.rows if row.team == team), None) if rows else None
-    with reading(site.contest.engine) as connection:
-        seq, at, _, _, digest = next(log.rows(connection, given[team] - 1, given[team]))
-    view = v.Certificate(
-        award=one.title,
-        team_name=state.teams[team].name,
-        members=tuple(state.accounts[member].name for member in state.teams[team].members),
-        phase=rules.phase(one.phase).title if one.phase else rules.name,
-        rank=row.rank if row else None,
-        of=sum(other.rank is not None for other in rows.rows) if rows else 0,
-        column=rows.columns[0] if rows else None,
-        value=row.metrics[0] if row else None,
-        at=at,
-        number=digest,
-        seq=seq,
-        url=f"{site.setup.address or str(request.base_url).rstrip('/')}/certificates/{award}/{team}",
-    )
+    address = f"{address_of(site, request)}/certificates/{award}/{team}"
+    view = there(show_award.certificate(site, award, team, viewer_from(request), address), missing.AWARD)
     return show(request, "certificate.html", view)
 
 

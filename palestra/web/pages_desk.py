@@ -1,9 +1,10 @@
 """The organiser's desk, and the log for everybody."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from litestar import MediaType, Response, get, post
+from litestar import MediaType, Response, get, post, route
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import Parameter
 from litestar.response import Redirect, Stream
@@ -11,14 +12,17 @@ from litestar.response import Redirect, Stream
 from palestra.contest import log
 from palestra.contest.database import reading
 from palestra.errors import Missing
-from palestra.web import show_audit, show_desk, show_judging
+from palestra.web import missing, show_audit, show_desk, show_judging
+from palestra.web.askers import address_of
 from palestra.web.desk_actions import Amend
 from palestra.web.forms import notice_of
 from palestra.web.forms import read as read_form
 from palestra.web.gate import organisers_only, viewer_from
+from palestra.web.missing import there
 from palestra.web.pages import REPORT_POLICY, Asked, show
 from palestra.web.show_desk import ORGANISER
 from palestra.web.site import Site, in_thread
+from palestra.web.transfers import READING
 
 FOR_ORGANISERS: dict[str, Any] = {"guards": [organisers_only], "include_in_schema": False}
 CSV = "text/csv; charset=utf-8"
@@ -48,8 +52,7 @@ def teams(site: Site, request: Asked) -> Response[str]:
 @get("/desk/accounts", sync_to_thread=True, **FOR_ORGANISERS)
 def accounts(site: Site, request: Asked) -> Response[str]:
     kept = notice_of(request)
-    server = site.setup.address or str(request.base_url).rstrip("/")
-    link = f"{server}/link/{kept.secret}" if kept and kept.secret else ""
+    link = f"{address_of(site, request)}/link/{kept.secret}" if kept and kept.secret else ""
     return show(request, "desk/accounts.html", show_desk.accounts(site, link), kept)
 
 
@@ -106,10 +109,7 @@ def verifications(site: Site, request: Asked) -> Response[str]:
 
 @get("/desk/verifications/{bundle:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def verification(site: Site, request: Asked, bundle: str) -> Response[str]:
-    view = show_judging.verification(site, bundle)
-    if view is None:
-        raise Missing("There is no such bundle.", "没有这个验证包。")
-    return show(request, "desk/verification.html", view)
+    return show(request, "desk/verification.html", there(show_judging.verification(site, bundle), missing.BUNDLE))
 
 
 @get("/desk/rescorings", sync_to_thread=True, **FOR_ORGANISERS)
@@ -119,9 +119,7 @@ def rescorings(site: Site, request: Asked) -> Response[str]:
 
 @get("/desk/rescorings/{rescoring:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def rescoring(site: Site, request: Asked, rescoring: str) -> Response[str]:
-    view = show_judging.rescoring_page(site, rescoring)
-    if view is None:
-        raise Missing("There is no such set of scores.", "没有这组重新评分。")
+    view = there(show_judging.rescoring_page(site, rescoring), missing.RESCORING)
     return show(request, "desk/rescoring.html", view)
 
 
@@ -146,9 +144,8 @@ def trace(site: Site, digest: str) -> Response[bytes]:
 @get("/desk/reports/{digest:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def report(site: Site, digest: str) -> Response[bytes]:
     """What a verification found: a page where it came to an end, else what failed, as text."""
-    if not digest or digest not in {one.report for one in list(site.state.bundles.values())}:
-        raise Missing("There is no such report.", "没有这份报告。")
-    found = site.contest.files.read(digest)
+    known = {one.report for one in list(site.state.bundles.values()) if one.report}
+    found = site.contest.files.read(there(digest if digest in known else None, missing.REPORT))
     kind = MediaType.HTML if found[:20].lstrip().lower().startswith((b"<!doctype", b"<html")) else MediaType.TEXT
     return Response(found, media_type=kind, headers={"content-security-policy": REPORT_POLICY})
 
@@ -158,20 +155,28 @@ def exports(site: Site, request: Asked) -> Response[str]:
     return show(request, "desk/exports.html", show_desk.exports(site))
 
 
-@get("/desk/exports/{name:str}", sync_to_thread=True, **FOR_ORGANISERS)
-def export(site: Site, name: str) -> Response[Any] | Stream:
-    """A table, as the organiser sees it now."""
-    from palestra.contest import tabular  # polars takes its time to come
-
+@route("/desk/exports/{name:str}", http_method=READING, **FOR_ORGANISERS)
+async def export(site: Site, request: Asked, name: str) -> Response[Any]:
+    """A table, as the organiser sees it now. How long the log is as a table is known when it has been written."""
     if name == "events.csv":
-        return Stream(events_csv(site), media_type=CSV, headers=_attached(name))
+        rows = events_csv(site) if request.method != "HEAD" else iter(())
+        return Stream(rows, media_type=CSV, headers=_attached(name))
     table, _, ending = name.rpartition(".")
     if ending not in PARTS or table not in show_desk.table_names(site.state, site.now):
         raise Missing("There is no such table.", "没有这张表格。")
-    with site.contest.lock:
-        found = tabular.tables(site.state, ORGANISER, site.now, site.contest.files.read)[table]
-    data = tabular.as_csv(found, bom=True) if ending == "csv" else tabular.as_parquet(found)
-    return Response(data, media_type=PARTS[ending], headers=_attached(name))
+    data = await in_thread(lambda: _table(site, table, ending))
+    digest = hashlib.sha256(data).hexdigest()
+    tags = {"etag": f'"{digest}"', "digest": f"sha-256={digest}"}
+    return Response(data, media_type=PARTS[ending], headers={**_attached(name), **tags})
+
+
+def _table(site: Site, table: str, ending: str) -> bytes:
+    from palestra.contest import tabular  # polars takes its time to come
+
+    with site.contest.lock:  # while what it needs is taken; ranking and files come after
+        make = tabular.taken(site.state, ORGANISER, site.now, table)
+    found = make(site.contest.files.read)
+    return tabular.as_csv(found, bom=True) if ending == "csv" else tabular.as_parquet(found)
 
 
 def _attached(name: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from palestra.errors import Missing, Told
 from palestra.web import oidc
 from palestra.web.actions import Done
 from palestra.web.api import keep_session
+from palestra.web.askers import address_of
 from palestra.web.gate import Caller, caller_of
 from palestra.web.idtoken import Identity
 from palestra.web.site import Site, in_thread
@@ -35,8 +36,7 @@ def _settings(site: Site) -> oidc.Settings:
 async def leave(site: Site, request: Request[Any, Any, Any]) -> Response[Any]:
     """Send the browser to the other site."""
     settings = _settings(site)
-    server = site.setup.address or str(request.base_url).rstrip("/")
-    url, kept = await oidc.begin(settings, f"{server}/sign-in/back", site.now)
+    url, kept = await oidc.begin(settings, f"{address_of(site, request)}/sign-in/back", site.now)
     seal = await in_thread(lambda: seal_of(site))
     response = Redirect(url, status_code=303)
     response.set_cookie(

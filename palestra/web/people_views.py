@@ -33,7 +33,9 @@ class TeamPage(msgspec.Struct, frozen=True, kw_only=True):
     invitations: tuple[Invitation, ...] = ()
     new_invitation: str = ""  # the address to pass on, shown once
     declaration: Words = Words()
+    declaration_digest: str = ""
     declared_at: int | None = None
+    declared_before: bool = False  # what was accepted is an earlier text
     disqualified: str = ""  # why
     registration: PhaseState = "open"
     registration_opens: int | None = None

@@ -2,6 +2,7 @@
 of their own. Templates as in fault_phrases.py; the first that fits is taken."""
 
 from palestra.web.fault_phrases import FAULT_PHRASES
+from palestra.web.rule_phrases import RULE_PHRASES
 
 FRAMES = {
     "{Faults}\nWhat it printed last:\n{output}": "{Faults}\n最后的输出：\n{output}",
@@ -111,14 +112,8 @@ ERRORS = {
     "This contest has not been opened yet: run `palestra contest init`.": (
         "比赛尚未创建：请运行 `palestra contest init`。"
     ),
-    "These rules say the same as those that were announced last: nothing would change.": (
-        "这份规则与最近公布的相同，不会有任何变化。"
-    ),
-    "No team is promoted from {phase}: its rules say nothing of it.": (
-        "规则没有规定赛段 {phase} 的晋级办法，因此没有队伍可以晋级。"
-    ),
-    "There is no board to be seen here.": "这里没有可查看的排行榜。",
-    "You may not see this board.": "您不能查看该排行榜。",
+    "The database does not answer. Try again soon.": "数据库没有响应，请稍后再试。",
+    "The database does not answer.": "数据库没有响应。",
     "Something failed on our side. The organiser can find out by the number below.": (
         "平台出现故障。主办方可凭下面的编号查明原因。"
     ),
@@ -156,6 +151,7 @@ PARTS = {
     "track (one outside the package needs --tracks-dir)": "赛道",
     "every field filled in as its label says": "每一项都按标签要求填写",
     "a password that is hard to guess": "不易猜到的密码",
+    "{n} characters": "{n} 个字符",
     "{n} characters; at least {m}": "{n} 个字符；至少 {m} 个",
     "{n} characters; at most {m}": "{n} 个字符；最多 {m} 个",
     "the same few characters again and again": "只是少数几个字符的重复",
@@ -175,4 +171,4 @@ PARTS = {
 }
 
 SENTENCES: dict[str, str] = {**FRAMES, **ATTEMPTS, **VERIFICATIONS, **ERRORS, **REQUESTS}
-PHRASES: dict[str, str] = {**SENTENCES, **ENDINGS, **PARTS, **FAULT_PHRASES}
+PHRASES: dict[str, str] = {**SENTENCES, **ENDINGS, **PARTS, **FAULT_PHRASES, **RULE_PHRASES}

@@ -4,9 +4,10 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
-from litestar.exceptions import NotFoundException, PermissionDeniedException
 
-from palestra.contest.seeing import NOBODY, Viewer, sight_of_board
+from palestra.contest.seeing import Viewer, sight_of_board
+from palestra.errors import Forbidden, Missing
+from palestra.web.missing import BOARD
 
 if TYPE_CHECKING:
     from palestra.web.site import Site
@@ -31,9 +32,9 @@ class Pictured:
         rules = state.phase(phase, now)
         sight = sight_of_board(state, rules, viewer, now)
         if sight is None:
-            if viewer is NOBODY or not viewer.account:
-                raise NotFoundException("There is no board to be seen here.")
-            raise PermissionDeniedException("You may not see this board.")
+            if viewer.account:
+                raise Forbidden("You may not see this board.", "您不能查看该排行榜。")
+            raise Missing(BOARD.en, BOARD.zh)
         closed = now >= rules.closes, now >= rules.opens
         key = (phase, viewer.team, viewer.is_organiser, sight, site.boards.version(phase), closed, len(state.versions),
                state.promotions[phase].at if phase in state.promotions else 0)  # fmt: skip

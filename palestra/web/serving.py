@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import uvicorn
 
 from palestra import console
 from palestra.contest.place import Place, first_link, pack_data
+from palestra.errors import PalestraError
 from palestra.pool import end_with_parent
 from palestra.web.oidc import Settings as Oidc
 from palestra.web.site import Setup, Site
@@ -50,6 +52,7 @@ def site_of(serve: Serve) -> Site:
 def run(serve: Serve, told: Callable[[str], None]) -> None:
     """Serve until told to stop."""
     _log_as(serve.json_logs)
+    _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
     site = site_of(serve)
     shown = serve.address.rstrip("/") or f"http://{serve.host}:{serve.port}"
     if serve.place.has_other_rules(site.contest):
@@ -78,6 +81,19 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
         for child in children:
             child.wait()
         site.contest.close()
+
+
+def _require_port(serve: Serve) -> None:
+    family = socket.AF_INET6 if ":" in serve.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind((serve.host, serve.port))
+        except OSError as error:
+            raise PalestraError(
+                f"The server cannot listen on {serve.host}, port {serve.port}: {error.strerror}. "
+                "Is it running already? Stop that one, or choose another with --port."
+            ) from None
 
 
 def _pack(place: Place, parent: int) -> None:

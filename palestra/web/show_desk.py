@@ -19,7 +19,7 @@ from palestra.contest.state import UNDER_WAY, Copy, State, Submission, Team
 from palestra.contest.submitting import submissions_of
 from palestra.contest.tables import jobs as jobs_table
 from palestra.contest.tasks import Order
-from palestra.errors import PalestraError
+from palestra.errors import Told
 from palestra.web import desk_views as dv
 from palestra.web import show_live
 from palestra.web import views as v
@@ -96,7 +96,7 @@ def _phase(state: State, phase: Phase, now: int, waiting: int) -> dv.DeskPhase:
         submissions=sum(sent.values()),
         teams=sum(whose in state.teams for whose in sent),
         waiting=waiting,
-        live=track_of(phase).stream is not None,
+        live=track_of(phase).live,
         solutions=tuple(one.name for one in registry.solutions(phase.track)),
     )
 
@@ -319,7 +319,10 @@ def pretty(rules: Rules) -> str:
 def difference(before: Rules, after: Rules) -> str:
     """What other rules change: lines that go and lines that come, with a little around them."""
     if before == after:
-        raise PalestraError("These rules say the same as those that were announced last: nothing would change.")
+        raise Told(
+            "These rules say the same as those that were announced last: nothing would change.",
+            "这份规则与最近公布的相同，不会有任何变化。",
+        )
     lines = difflib.unified_diff(pretty(before).splitlines(), pretty(after).splitlines(), lineterm="", n=3)
     return "\n".join(list(lines)[2:])  # without the names of files that there are not
 

@@ -14,7 +14,7 @@ from palestra.contest.state import Bundle, Promotion, Rescoring, Score, State, S
 from palestra.contest.submitting import bundle_due
 from palestra.contest.tables import events as events_table
 from palestra.contest.tables import jobs as jobs_table
-from palestra.errors import PalestraError
+from palestra.errors import Told
 from palestra.records import Estimate
 from palestra.web import desk_views as dv
 from palestra.web.show_desk import ORGANISER, name_of
@@ -31,7 +31,10 @@ def promotion(site: Site, phase_id: str, without: Mapping[str, str] | None = Non
     state, now = site.state, site.now
     phase = state.phase(phase_id, now)
     if phase.promotion is None:
-        raise PalestraError(f"No team is promoted from {phase_id}: its rules say nothing of it.")
+        raise Told(
+            f"No team is promoted from {phase_id}: its rules say nothing of it.",
+            f"规则没有规定赛段 {phase_id} 的晋级办法，因此没有队伍可以晋级。",
+        )
     rows = site.boards.rows(phase_id)
     with site.contest.lock:
         seen = promoting.preview(state, phase_id, rows, without)

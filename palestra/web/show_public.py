@@ -22,7 +22,7 @@ def state_at(opens: int | None, closes: int | None, now: int) -> v.PhaseState:
 
 
 def link_of(phase: Phase, now: int) -> v.PhaseLink:
-    live = bool(track_of(phase).stream)
+    live = track_of(phase).live
     return v.PhaseLink(id=phase.id, title=phase.title, state=state_at(phase.opens, phase.closes, now), live=live)
 
 
@@ -45,6 +45,7 @@ def frame(site: Site, viewer: Viewer, csrf: str, path: str, notice: v.Notice | N
         phases=tuple(link_of(phase, now) for phase in phases_of(state, now)),
         run=next((run.id for run in state.runs.values() if not run.outcome), ""),
         final=bool(rules.weights) and bool(site.boards.final(viewer)),
+        matches=bool(state.matches),
         notice=notice,
         version=version("palestra"),
     )

@@ -3,7 +3,7 @@
 from palestra.contest import submitting
 from palestra.contest.access import licence_digest
 from palestra.contest.days import expected_name
-from palestra.contest.rules import Phase
+from palestra.contest.rules import Phase, Words
 from palestra.contest.seeing import (
     Viewer,
     is_partial,
@@ -16,6 +16,7 @@ from palestra.contest.seeing import (
 )
 from palestra.contest.standing import track_of
 from palestra.contest.state import Bundle, State, Submission
+from palestra.contest.teams import digest_of
 from palestra.records import Track
 from palestra.web import people_views as pv
 from palestra.web import views as v
@@ -117,7 +118,7 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, now:
     name = expected_name(phase.file_name, team.name, now, state.rules(now).zone) if phase.file_name and team else ""
     return v.UploadForm(
         phase=phase.id,
-        suffixes=(".zip", ".tar.gz") if track.stream else tuple(dict.fromkeys((track.suffix, ".zip"))),
+        suffixes=(".zip", ".tar.gz") if track.live else tuple(dict.fromkeys((track.suffix, ".zip"))),
         limit_bytes=phase.limit_bytes,
         file_name=name,
         allow_missing=phase.allow_missing,
@@ -284,7 +285,13 @@ def team(site: Site, viewer: Viewer, new_invitation: str = "") -> pv.TeamPage:
     }
     one = state.teams.get(viewer.team)
     if one is None:
-        return pv.TeamPage(limit=rules.team_limit, declaration=rules.declaration, **window)  # type: ignore[arg-type]
+        digest = declaration_digest(rules.declaration)
+        return pv.TeamPage(
+            limit=rules.team_limit,
+            declaration=rules.declaration,
+            declaration_digest=digest,
+            **window,  # type: ignore[arg-type]
+        )
     out = next((out for outs in one.out.values() for out in outs if out.until is None), None)
     return pv.TeamPage(
         team=one.id,
@@ -299,10 +306,16 @@ def team(site: Site, viewer: Viewer, new_invitation: str = "") -> pv.TeamPage:
         new_invitation=new_invitation,
         declaration=rules.declaration,
         declared_at=one.made_at if one.declared else None,
+        declared_before=bool(one.declared) and one.declared != declaration_digest(rules.declaration),
         disqualified=out.reason if out else "",
         awards=tuple(_certificates(state, one.id, viewer, now)),
         **window,  # type: ignore[arg-type]
     )
+
+
+def declaration_digest(text: Words) -> str:
+    """By what a declaration is accepted; empty where none is asked."""
+    return digest_of(text.en + text.zh) if text.en or text.zh else ""
 
 
 def _member(state: State, captain: str, account: str, viewer: Viewer) -> pv.Member:

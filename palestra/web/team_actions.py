@@ -3,17 +3,21 @@
 import msgspec
 
 from palestra.contest import access, submitting, teams
+from palestra.contest import events as e
 from palestra.contest.contest import new_id
+from palestra.contest.rules import Words
+from palestra.contest.state import State
 from palestra.errors import Told
 from palestra.web.account_actions import Named, WithReason
 from palestra.web.actions import Done, Nothing, action
 from palestra.web.gate import Caller
+from palestra.web.show_team import declaration_digest
 from palestra.web.site import Site
 
 
 class MakeTeam(msgspec.Struct, frozen=True):
     name: str
-    declared: bool = False  # whether the captain accepts the declaration of independence
+    declaration: str = ""  # digest of the declaration that is accepted: SHA-256 of its English and Chinese text, joined
 
 
 class Rename(msgspec.Struct, frozen=True):
@@ -36,12 +40,24 @@ class RequestAccess(msgspec.Struct, frozen=True):
 
 @action("make-team", needs="team")
 async def make_team(site: Site, caller: Caller, data: MakeTeam) -> Done:
-    """Make a team and become its captain."""
+    """Make a team and become its captain, who accepts the declaration of independence where there is one."""
     team, account = new_id("t"), caller.viewer.account
-    await site.act(
-        caller.viewer, lambda state, now: teams.make_team(state, now, team, data.name, account, data.declared)
-    )
+
+    def decide(state: State, now: int) -> list[e.Body]:
+        require_same(data.declaration, state.rules(now).declaration)
+        return teams.make_team(state, now, team, data.name, account, bool(data.declaration))
+
+    await site.act(caller.viewer, decide)
     return Done(team)
+
+
+def require_same(accepted: str, text: Words) -> None:
+    """What is accepted is what was read: rules may have changed since the page was loaded."""
+    if accepted and accepted != declaration_digest(text):
+        raise Told(
+            "The declaration of independence is another one by now. Read it again before you accept it.",
+            "独立完成声明已有更改。请重新阅读后再接受。",
+        )
 
 
 @action("rename-team", needs="team")

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any, Literal
+from typing import Any
 from urllib.parse import quote
 
-import msgspec
-from litestar import MediaType, Request, Response, delete, get, patch, post
+from litestar import HttpMethod, MediaType, Request, Response, delete, get, patch, post, route
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
@@ -15,31 +14,15 @@ from palestra.contest.contest import new_id
 from palestra.contest.seeing import score_seen, sees_data, sees_submission, sees_truth
 from palestra.contest.uploads import UnknownUpload, Upload, clean_name
 from palestra.errors import Missing, PalestraError, Told
+from palestra.web import missing
+from palestra.web.api_views import Begin, Progress, Submitted
 from palestra.web.gate import caller_of, needs, viewer_from
+from palestra.web.missing import there
 from palestra.web.site import Site, in_thread
 
 PIECE_BYTES = 8 << 20  # the most that one request may bring
 UNDER_WAY = 5  # uploads that an account may have begun
-
-
-class Begin(msgspec.Struct, frozen=True):
-    """What is about to be uploaded."""
-
-    phase: Annotated[str, msgspec.Meta(max_length=100)]
-    name: Annotated[str, msgspec.Meta(max_length=1_000)]
-    bytes: int
-    purpose: Literal["answers", "bundle"] = "answers"
-
-
-class Progress(msgspec.Struct, frozen=True):
-    upload: str
-    received: int
-    bytes: int
-    submission: str = ""
-
-
-class Submitted(msgspec.Struct, frozen=True):
-    submission: str
+READING = [HttpMethod.GET, HttpMethod.HEAD]
 
 
 def _progress(upload: Upload) -> Progress:
@@ -124,7 +107,8 @@ def hand_in(site: Site, found: Upload) -> str:
         return found.submission
     digest = site.uploads.complete(found.id)
     name = new_id("b" if found.purpose == "bundle" else "s")
-    make = submitting.hand_in if found.purpose == "bundle" else submitting.submit
+    receive = submitting.receive_bundle if found.purpose == "bundle" else submitting.receive
+    sent = submitting.Sent(name, found.team, found.phase, digest, found.name, found.bytes)
     bound: list[str] = []
 
     def once(connection: Any, _: object) -> bool:
@@ -134,7 +118,7 @@ def hand_in(site: Site, found: Upload) -> str:
     try:
         site.contest.act(
             found.account,
-            lambda state, now: make(state, now, name, found.team, found.phase, digest, found.name, found.bytes),
+            lambda state, now: receive(state, now, sent),
             once,
         )
     except PalestraError:
@@ -154,7 +138,8 @@ async def abandon(site: Site, request: Request[Any, Any, Any], upload: str) -> N
 # Downloads
 
 
-@get("/api/data/{phase:str}/{part:str}", sync_to_thread=False, tags=["data"], media_type="application/zip")
+@route("/api/data/{phase:str}/{part:str}", http_method=READING, sync_to_thread=False, tags=["data"],
+       media_type="application/zip")  # fmt: skip
 def data_file(site: Site, request: Request[Any, Any, Any], phase: str, part: str) -> Response[Any]:
     """A phase's data, starter kit, or released truth. Ranges resume a download that was cut off."""
     digest = _pack(site, request, phase, part)
@@ -184,13 +169,12 @@ def _pack(site: Site, request: Request[Any, Any, Any], phase_id: str, part: str)
     return packed[0]
 
 
-@get("/api/submissions/{submission:str}/{what:str}", sync_to_thread=False, guards=[needs("read")],
-     tags=["submissions"], media_type="application/octet-stream")  # fmt: skip
+@route("/api/submissions/{submission:str}/{what:str}", http_method=READING, sync_to_thread=False,
+       guards=[needs("read")], tags=["submissions"], media_type="application/octet-stream")  # fmt: skip
 def submission_file(site: Site, request: Request[Any, Any, Any], submission: str, what: str) -> Response[Any]:
     """What was handed in (`file`), or what came of it (`result`)."""
-    viewer, one = viewer_from(request), site.state.submissions.get(submission)
-    if one is None or not sees_submission(one, viewer):
-        raise Missing("There is no such submission.", "没有这个提交。")
+    viewer, found = viewer_from(request), site.state.submissions.get(submission)
+    one = there(found if found and sees_submission(found, viewer) else None, missing.SUBMISSION)
     score = score_seen(site.state, one, viewer, site.now)
     if what == "file":
         return ranged(site, request, one.file, one.name, "application/octet-stream")
@@ -200,7 +184,7 @@ def submission_file(site: Site, request: Request[Any, Any, Any], submission: str
 
 
 def ranged(site: Site, request: Request[Any, Any, Any], digest: str, name: str, kind: str) -> Response[Any]:
-    """A file from the store, or the part of it that was asked for."""
+    """A file from the store, or the part of it that was asked for; of a HEAD request, all but the file itself."""
     size = site.contest.files.size(digest)
     headers = {
         "accept-ranges": "bytes",
@@ -219,7 +203,7 @@ def ranged(site: Site, request: Request[Any, Any, Any], digest: str, name: str, 
     if asked:
         headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
     headers["content-length"] = str(end - start)
-    chunks = site.contest.files.stream(digest, start, end)
+    chunks = site.contest.files.stream(digest, start, end) if request.method != "HEAD" else iter(())
     return Stream(_in_threads(chunks), status_code=status, headers=headers, media_type=kind)
 
 

@@ -21,6 +21,7 @@ from palestra.web.phrases import PHRASES, SENTENCES
 T = TypeVar("T")
 Template = tuple[re.Pattern[str], str]
 QUOTED = r"'[^\n]*'|\"[^\n]*\""
+CHOICES = re.compile(r'"[^"\n]+"((, | or )"[^"\n]+")+')  # ours: what somebody wrote is quoted once, as a whole
 NUMBERS = ("n", "m", "k")
 WITH_LINES = ("output", "Faults")  # placeholders for what may have several
 
@@ -57,6 +58,8 @@ def _values(found: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 def phrase(text: str) -> str:
     """A part of a sentence. What is quoted was written by somebody else."""
+    if CHOICES.fullmatch(text):
+        return text.replace('", "', '"、"').replace('" or "', '" 或 "')
     if re.fullmatch(f"b?({QUOTED})", text):
         return text
     found = _looked_up(text, _phrases())

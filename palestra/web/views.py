@@ -61,6 +61,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseLink, ...] = ()
     run: str = ""  # the live run that is under way
     final: bool = False  # whether the final standing is public
+    matches: bool = False  # whether there is a match at the referees' table
     notice: Notice | None = None
     version: str = ""  # of palestra
 

@@ -15,6 +15,7 @@ from palestra.contest.fold import apply
 from palestra.contest.rules import Phase, Promotion, Quota, Rules, Verification, Words
 from palestra.contest.standing import Row, board
 from palestra.contest.state import State
+from palestra.contest.submitting import Sent
 from palestra.errors import PalestraError
 from palestra.records import Estimate
 
@@ -101,12 +102,12 @@ class Story:
     def submit(self, team: str, phase: str = "first") -> str:
         name = self.new("s")
         by = self.captain(team)
-        self.add(*submitting.submit(self.state, self.now, name, team, phase, "f" * 64, "a.csv", 10), by=by)
+        self.add(*submitting.receive(self.state, self.now, Sent(name, team, phase, "f" * 64, "a.csv", 10)), by=by)
         return name
 
     def baseline(self, value: float, name: str = "", phase: str = "first", **others: Any) -> str:
         sent, name = self.new("s"), name or self.new("Baseline ")
-        self.add(*submitting.submit_baseline(self.state, self.now, sent, phase, "f" * 64, "a.csv", 10, name))
+        self.add(*submitting.receive_baseline(self.state, self.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name))
         self.score(sent, value, **others)
         return sent
 
@@ -219,8 +220,8 @@ def _submit(story: Story, one: int, other: int) -> None:
 
 def _submit_baseline(story: Story, one: int, other: int) -> None:
     phase = ("first", "second")[other % 2]
-    body = submitting.submit_baseline(
-        story.state, story.now, story.new("s"), phase, "f" * 64, "a.csv", 10, f"Baseline {one % 2}"
+    body = submitting.receive_baseline(
+        story.state, story.now, Sent(story.new("s"), "", phase, "f" * 64, "a.csv", 10), f"Baseline {one % 2}"
     )
     story.add(*body)
 

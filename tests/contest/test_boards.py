@@ -111,6 +111,17 @@ def test_a_board_is_computed_again_for_one_team_alone(staged, monkeypatch):
     assert asked == [teams[2]]
 
 
+def test_a_board_whose_resamples_are_lost_has_no_bands_but_is_a_board(staged):
+    story = Story()
+    for value in (1.0, 2.0):
+        story.scored(story.team(), value)
+    stage = staged(story)
+    lost = stage.pure("first", "whole", None)[0].entry.draws
+    assert [row.band for row in stage.boards.rows("first")] != [None, None]
+    (Path(stage.contest.files.where) / lost[:2] / lost).unlink()
+    assert [(row.rank, row.band) for row in Boards(stage.contest).rows("first")] == [(1, None), (2, None)]
+
+
 def test_what_another_process_wrote_is_on_the_board_once_it_is_taken_in(staged, tmp_path):
     story = Story()
     story.scored(story.team(), 2.0)

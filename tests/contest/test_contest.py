@@ -16,6 +16,7 @@ from palestra.contest.files import Files
 from palestra.contest.fold import fold
 from palestra.contest.rules import Quota
 from palestra.contest.state import State
+from palestra.contest.submitting import Sent
 from palestra.contest.tables import events as event_table
 from palestra.contest.tables import snapshots
 from palestra.errors import PalestraError
@@ -52,7 +53,7 @@ def open_contest(engine: Engine, files: Files, clock):
 
 def submitting_for(team, name=""):
     def decide(state, now):
-        return submitting.submit(state, now, name or new_id("s"), team, "first", "f" * 64, "a.csv", 10)
+        return submitting.receive(state, now, Sent(name or new_id("s"), team, "first", "f" * 64, "a.csv", 10))
 
     return decide
 
@@ -82,7 +83,7 @@ def test_tasks_are_queued_with_their_events(open_contest, engine):
     contest = open_contest()
     contest.act("ada", submitting_for(open_contest.team, "s1"))
     contest.act("w", lambda state, now: [e.SubmissionAccepted("s1")])
-    live = submitting.submit(contest.state, START, "s2", open_contest.team, "live", "f" * 64, "b.zip", 10)
+    live = submitting.receive(contest.state, START, Sent("s2", open_contest.team, "live", "f" * 64, "b.zip", 10))
     contest.act("ada", lambda state, now: live)
     contest.act("w", lambda state, now: [e.SubmissionAccepted("s2")])
     contest.act("w", lambda state, now: [e.ResultMade("s1", 1, {})])

@@ -107,8 +107,11 @@ def test_near_eye_lets_a_team_upload_once_in_each_of_eight_weeks():
 
 def test_near_eye_bundles_have_time_until_after_the_national_holiday():
     rules = contest("near-eye-2022")
-    confirmed = ms("2022-09-28T02:00")  # Wednesday: Thursday, Friday, then the holiday, then Monday to Wednesday
-    assert days.working_days_after(confirmed, 5, rules.zone, rules.holidays) == ms("2022-10-12T16:00")
+    confirmed = ms("2022-09-28T02:00")  # Wednesday: Thursday, Friday, then the holiday
+    without = days.working_days_after(confirmed, 5, rules.zone, rules.holidays)
+    assert without == ms("2022-10-12T16:00")  # Monday to Wednesday
+    due = days.working_days_after(confirmed, 5, rules.zone, rules.holidays, rules.working_weekends)
+    assert due == ms("2022-10-10T16:00")  # Saturday and Sunday were worked, then Monday
 
 
 def test_openeds_has_two_boards_from_april_to_july():

@@ -187,7 +187,7 @@ def test_quotas_are_told_in_both_languages():
     assert days.quota_told(WEEKLY, "zh") == "每个自然周（周一至周日）最多 1 次"
     assert days.quota_told(sliding, "en") == "at most 2 in any 7 days"
     assert days.quota_told(sliding, "zh") == "任意连续 7 天内最多 2 次"
-    assert days.quota_told(Quota(10, "phase"), "zh") == "整个阶段最多 10 次"
+    assert days.quota_told(Quota(10, "phase"), "zh") == "整个赛段最多 10 次"
 
 
 def test_a_file_is_named_after_the_team_and_the_day_in_the_zone():

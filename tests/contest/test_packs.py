@@ -44,6 +44,14 @@ def names_in(store, pack):
     return zipfile.ZipFile(io.BytesIO(store.read(pack.file, 1 << 30))).namelist()
 
 
+def truth_of(track, data):
+    """The trials whose truth can be read there."""
+    try:
+        return set(scoring.load(track, data).truth["trial"])
+    except (PalestraError, OSError):
+        return set()
+
+
 @pytest.mark.parametrize("track_id", TRACKS)
 def test_the_view_has_all_but_the_truth_and_the_truth_has_the_rest(track_id, tiny, store, tmp_path):
     track, data, done = registry.track(track_id), tiny(track_id), []
@@ -57,8 +65,7 @@ def test_the_view_has_all_but_the_truth_and_the_truth_has_the_rest(track_id, tin
         with store.local(pack.file) as file, zipfile.ZipFile(file) as archive:
             archive.extractall(tmp_path / "unpacked")
         if pack is view:
-            with pytest.raises((PalestraError, OSError)):
-                scoring.load(track, tmp_path / "unpacked")
+            assert not (truth_of(track, tmp_path / "unpacked") & truth_of(track, data))
     assert scoring.load(track, tmp_path / "unpacked").digest == scoring.load(track, data).digest
 
 

@@ -329,6 +329,18 @@ def test_a_hostile_archive_is_refused_in_words_and_nothing_is_written(archive, k
     assert not (tmp_path / "files2").exists()
 
 
+@pytest.mark.parametrize("at", [2**63, 2**60])
+def test_a_log_of_times_that_no_clock_shows_is_refused_in_words(archive, key, tmp_path, at):
+    body = e.encode(e.AccountMade("a1", "Ada", "member"))
+    head = Head(1, log.linked(log.NOTHING, 1, at, "x", body), at)
+
+    def change(found):
+        put(found, [{"seq": 1, "at": at, "by": "x", "body": body, "hash": head.hash}])
+
+    with pytest.raises(PalestraError, match="no event that a log can hold"):
+        rebuilding.check(rewritten(archive, tmp_path / "x.zip", key, change, head))
+
+
 def test_a_log_that_no_contest_could_have_is_refused_and_nothing_stays(archive, key, tmp_path):
     body = '{"kind":"team.renamed","team":"nobody","name":"x"}'
     head = Head(1, log.linked(log.NOTHING, 1, 1, "x", body), 1)
@@ -454,6 +466,13 @@ def test_other_truth_gives_other_numbers(small):
     truth = small.home / "data" / "truth" / "clips.csv"
     truth.write_text(truth.read_text().replace("c3,3", "c3,9"))
     assert outcomes(reverifying.reverify(small.state(), small.files, small.home, ["s1"])) == {"s1": "differs"}
+
+
+def test_truth_that_cannot_be_read_is_not_checked_against(small):
+    truth = small.home / "data" / "truth" / "clips.csv"
+    truth.write_text(truth.read_text() + truth.read_text().splitlines()[-1] + "\n")
+    one = reverifying.reverify(small.state(), small.files, small.home, ["s1"])[0]
+    assert one.outcome == "not checked" and one.message
 
 
 def test_what_cannot_be_computed_again_says_why(small):

@@ -24,6 +24,14 @@ CASES = [
     (SMALL.replace('"cup"', '"The Cup"'), "line 2, contest.id: found 'The Cup', expected small letters"),
     (SMALL.replace("Zurich", "Zürich"), "line 4, contest.zone: found 'Europe/Zürich'"),
     (SMALL.replace('name = "Cup"\n', ""), "line 1, contest: found no name, expected name"),
+    (
+        SMALL.replace("\n[[", "working_weekends = [2022-10-08, 2022-10-10]\n[["),
+        "line 5, contest.working_weekends: found 2022-10-10, which is neither, expected Saturdays and Sundays",
+    ),
+    (
+        SMALL.replace("\n[[", "holidays = [2022-10-08]\nworking_weekends = [2022-10-08]\n[["),
+        "line 6, contest.working_weekends: found 2022-10-08, which is among the holidays",
+    ),
     (SMALL.replace("[[phase]]", "[phase]"), "line 6, phase: found [phase], expected [[phase]]"),
     (SMALL.replace('"First"', '{ en = "First", fr = "Un" }'), "line 8, phase.title: found the language 'fr'"),
     (SMALL.replace('"First"', '{ en = " ", zh = "" }'), "line 8, phase.title: found an empty text"),
@@ -129,6 +137,20 @@ def test_degrees_and_shares_are_not_weighted_together():
     rules = parse(SMALL + other + "[weights]\nfirst = 0.5\nsecond = 0.5\n")
     (problem,) = rulebook.check_tracks(rules)
     assert problem.where == "weights"
+
+
+def test_errors_are_not_weighted_since_who_missed_a_phase_would_be_the_best_in_it():
+    other = LATER.replace("second", "again").replace("near-eye-live-v1", "near-eye-gaze-v1")
+    rules = parse(SMALL + other.replace('entry = "promoted"', "") + "[weights]\nfirst = 0.4\nagain = 0.6\n")
+    (problem,) = rulebook.check_tracks(rules)
+    assert problem.where == "weights" and "first (pe_deg), again (pe_deg)" in problem.found
+    assert "more is better" in problem.expected
+
+
+def test_phases_in_which_more_is_better_are_weighted():
+    texts = [SMALL.replace("near-eye-gaze-v1", "emotion-eeg-v1"), LATER.replace("near-eye-live-v1", "emotion-eeg-v1")]
+    text = "".join(texts).replace('entry = "promoted"', "") + "[weights]\nfirst = 0.5\nsecond = 0.5\n"
+    assert rulebook.check_tracks(parse(text)) == []
 
 
 def test_good_settings_and_ties_raise_nothing():

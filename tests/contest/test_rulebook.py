@@ -75,6 +75,7 @@ def test_every_key_arrives_in_the_rules():
         team_limit = 4
         declaration.zh = "独立"
         holidays = [2022-10-03, 2022-10-04]
+        working_weekends = [2022-10-08, 2022-10-09]
         notice = "3 days"
         [registration]
         opens = 2022-06-01
@@ -131,6 +132,7 @@ def test_every_key_arrives_in_the_rules():
     first, second = rules.phases
     assert (rules.name.zh, rules.declaration, rules.team_limit) == ("杯", Words(zh="独立"), 4)
     assert (rules.holidays, rules.notice_ms) == (("2022-10-03", "2022-10-04"), 3 * DAY_MS)
+    assert rules.working_weekends == ("2022-10-08", "2022-10-09")
     assert (rules.registration_opens, rules.registration_closes) == (ms("2022-05-31T16:00"), ms("2022-07-31T16:00"))
     assert (first.opens, first.closes, first.freeze) == (
         ms("2022-08-01T01:00"),

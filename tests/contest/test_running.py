@@ -120,6 +120,29 @@ def test_a_phase_whose_truth_is_out_stays_closed():
     assert amend(story, some_rules(a_phase(closes=START + 9 * DAY)))
 
 
+def test_a_phase_that_was_closed_early_is_not_opened_again_by_an_amendment_once_its_truth_is_out():
+    story = Story()
+    story.add(*running.move_phase(story.state, story.now, "first", START, START + DAY, "all have submitted"))
+    story.until(START + 2 * DAY).add(e.TruthReleased("first", (story.team(),), "for training"))
+    assert story.state.phase("first").closes == START + DAY
+    with refused("truth of 'first' has been released"):
+        amend(story, some_rules(a_phase(opens=START - 1)))
+    assert amend(story, some_rules(a_phase(limit_bytes=5)))
+
+
+def test_no_phase_opens_on_data_whose_truth_is_out():
+    same = a_phase("again", data="data/first", opens=START + DAY, closes=START + 2 * DAY)
+    story = Story(some_rules(a_phase(data="data/first"), same))
+    story.until(START + 11 * DAY).add(e.TruthReleased("first", (story.team(),), "for training"))
+    with refused("truth of 'first' has been released, so 'again', which has the same data, cannot be open"):
+        running.move_phase(story.state, story.now, "again", START, START + 12 * DAY, "once more")
+    later = a_phase("third", data="data/first", opens=START + 12 * DAY, closes=START + 13 * DAY)
+    with refused("'third', which has the same data"):
+        amend(story, some_rules(a_phase(data="data/first"), same, later))
+    other = msgspec.structs.replace(later, data="data/third")
+    assert amend(story, some_rules(a_phase(data="data/first"), same, other))
+
+
 # Phases
 
 

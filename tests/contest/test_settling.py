@@ -17,6 +17,7 @@ from palestra.contest.executors import Crashed
 from palestra.contest.files import Files
 from palestra.contest.rules import Quota
 from palestra.contest.settling import Desk
+from palestra.contest.submitting import Sent
 from palestra.contest.tasks import Order
 from palestra.contest.work import Failure, Outcome
 from palestra.contest.worker import Worker
@@ -86,7 +87,9 @@ def world(engine, clock, tiny, tmp_path):
         def submit(self, team, data, name="answers.csv"):
             submission, digest = new_id("s"), self.contest.files.put(data)
             self.act(
-                lambda state, now: submitting.submit(state, now, submission, team, "first", digest, name, len(data))
+                lambda state, now: submitting.receive(
+                    state, now, Sent(submission, team, "first", digest, name, len(data))
+                )
             )
             return submission
 
@@ -215,6 +218,80 @@ def test_a_cancelled_job_writes_nothing_down(world):
         jobs.cancel(connection, f"check:{one}", world.contest.now())
     world.desk.settle(job, outcome)
     assert kinds_of(world.contest, one) == ["submission.made"]
+
+
+def test_what_was_cancelled_before_its_attempt_began_does_not_run_for_ever(world):
+    one = world.submit(world.teams[0], world.blank.read_bytes())
+    world.work(kinds=["check"])
+    job = jobs.lease(world.contest.engine, "w", ["score"], world.contest.now())
+    world.contest.act(
+        "organiser",
+        lambda state, now: submitting.cancel(state, now, one, "sent by mistake"),
+        lambda connection, _: jobs.cancel(connection, f"score:{one}:", world.contest.now()),
+    )
+    world.desk.settle(job, do(world.desk.begin(job)))
+    assert world[one].stage == "cancelled"
+    phase = world.contest.state.phase("first")
+    assert submitting.allowance(world.contest.state, phase, world.teams[0], world.contest.now()).used == 0
+
+
+def test_a_run_on_the_stage_brings_nothing_back_that_was_cancelled_meanwhile(world):
+    kept, gone = (world.submit(team, world.blank.read_bytes()) for team in world.teams)
+    world.work(kinds=["check"])
+    world.act(lambda state, now: [e.RunStarted("u1", "first", (kept, gone))])
+    job = jobs.lease(world.contest.engine, "w", ["run"], world.contest.now())
+    world.act(lambda state, now: submitting.cancel(state, now, gone, "sent by mistake"))
+    results = (e.ResultMade(name, 1, {}) for name in (kept, gone))
+    world.desk.settle(job, Outcome((*results, e.RunEnded("u1", "done"))))
+    assert (world[kept].stage, world[gone].stage) == ("scored", "cancelled")
+    assert world[gone].scores == [] and world.contest.state.runs["u1"].outcome == "done"
+
+
+def test_the_report_of_a_set_that_was_applied_meanwhile_is_kept(world):
+    one = world.submit(world.teams[0], world.blank.read_bytes())
+    world.work()
+    world.act(lambda state, now: rescoring.propose(state, now, "r1", "first", [], "a label was wrong"))
+    world.work(kinds=["score"])
+    world.act(lambda state, now: rescoring.apply(state, "r1"))
+    world.work()
+    before, after = world[one].scores
+    assert before.report and after.report and world.contest.files.has(after.files["organiser-report"])
+
+
+def test_the_report_of_a_set_that_was_cancelled_is_thrown_away(world):
+    one = world.submit(world.teams[0], world.blank.read_bytes())
+    world.work()
+    world.act(lambda state, now: rescoring.propose(state, now, "r1", "first", [], "a label was wrong"))
+    world.work(kinds=["score"])
+    world.act(lambda state, now: rescoring.cancel(state, "r1", "it was right"))
+    world.work()
+    assert [bool(score.report) for score in world[one].scores] == [True, False]
+
+
+def test_scores_that_come_out_the_same_have_a_report_of_their_own(world):
+    one = world.submit(world.teams[0], world.blank.read_bytes())
+    world.work()
+    world.act(lambda state, now: rescoring.propose(state, now, "r1", "first", [], "to be sure"))
+    score = world[one].scores[0]
+    same = e.ResultMade(one, 1, score.metrics, files={"scores": score.files["scores"]}, rescoring="r1")
+    world.act(lambda state, now: [same])
+    world.act(lambda state, now: rescoring.apply(state, "r1"))
+    world.work(kinds=["report"])
+    assert [bool(score.report) for score in world[one].scores] == [True, True]
+
+
+def test_answers_that_a_baseline_gave_are_nobodys_own_however_many_teams_came_since(world, monkeypatch):
+    monkeypatch.setattr("palestra.contest.settling.MOST_OTHERS", 1)
+    order = msgspec.json.encode(Order(phase="first", solution="pupil")).decode()
+    with writing(world.contest.engine) as connection:
+        jobs.queue(connection, "baseline:first:pupil", "baseline", order, world.contest.now())
+    world.work()
+    baseline = next(one for one in world.contest.state.submissions.values() if one.baseline)
+    for team in world.teams:
+        world.contest.now.advance(1)
+        world.submit(team, world.contest.files.read(baseline.file), baseline.name)
+        world.work()
+    assert world.contest.state.copies == []
 
 
 def test_a_contestants_failure_ends_the_attempts_at_once(world):

@@ -361,4 +361,8 @@ def test_the_starters_bundle_of_a_live_track_is_played(tmp_path, tiny, track_id)
     home = Home(tmp_path, track_id, tiny(track_id))
     file = zip_folder(ROOT / "palestra" / "starters" / track_id / "bundle", tmp_path / "bundle.zip")
     found = result(play(home.assignment("live", file)))
-    assert found.metrics and found.report and home.files.has(found.files["recording"])
+    assert found.metrics and home.files.has(found.files["recording"])
+    order = msgspec.structs.replace(home.assignment("report", submission="s1"), file=found.files["scores"])
+    (made,) = work.write_report(order).bodies
+    assert isinstance(made, e.ReportMade) and made.scores == found.files["scores"]
+    assert home.files.has(made.report) and home.files.has(made.full)

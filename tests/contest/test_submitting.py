@@ -1,12 +1,15 @@
 """Submitting: quotas, what costs nothing, and refusals that say what is wrong and what to do."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.contest import days, submitting
 from palestra.contest import events as e
+from palestra.contest import rules as rulebook
 from palestra.contest.rules import Promotion, Quota, Verification
+from palestra.contest.submitting import Sent
 from palestra.errors import PalestraError
 from tests.contest.story import DAY, HOUR, START, Story, a_phase, some_rules, two_phases
 
@@ -154,9 +157,9 @@ def test_whatever_a_team_does_no_stretch_holds_more_than_the_quota(quota, tries)
 def test_who_is_in_no_team_does_not_submit():
     story, _ = a_contest()
     with refused("Make a team, or join one"):
-        submitting.submit(story.state, story.now, "s", "", "first", "f", "a.csv", 1)
+        submitting.receive(story.state, story.now, Sent("s", "", "first", "f", "a.csv", 1))
     with refused("There is no team 'unknown'"):
-        submitting.submit(story.state, story.now, "s", "unknown", "first", "f", "a.csv", 1)
+        submitting.receive(story.state, story.now, Sent("s", "unknown", "first", "f", "a.csv", 1))
 
 
 def test_a_phase_takes_submissions_from_its_first_moment_until_its_end():
@@ -202,14 +205,14 @@ def test_the_same_submission_is_not_made_twice():
     story, team = a_contest()
     sent = story.submit(team)
     with refused("handed in already"):
-        submitting.submit(story.state, story.now, sent, team, "first", "f", "a.csv", 1)
+        submitting.receive(story.state, story.now, Sent(sent, team, "first", "f", "a.csv", 1))
 
 
 # Files
 
 
 def send(story, team, name="a.csv", size=10):
-    return submitting.submit(story.state, story.now, story.new("s"), team, "first", "f" * 64, name, size)
+    return submitting.receive(story.state, story.now, Sent(story.new("s"), team, "first", "f" * 64, name, size))
 
 
 def test_a_file_is_refused_by_its_size_before_it_is_sent():
@@ -248,7 +251,7 @@ def test_any_other_name_will_do(name):
 
 
 def baseline(story, name, phase="first", sent="s0"):
-    return submitting.submit_baseline(story.state, story.now, sent, phase, "f" * 64, "a.csv", 10, name)
+    return submitting.receive_baseline(story.state, story.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name)
 
 
 def test_a_baseline_needs_no_team_and_no_time():
@@ -317,7 +320,17 @@ def promoted(at=START + 11 * DAY, working_days=3):
 
 
 def hand_in(story, team, name="Alpha_Test.zip", size=10, phase="first"):
-    return submitting.hand_in(story.state, story.now, story.new("b"), team, phase, "f" * 64, name, size)
+    return submitting.receive_bundle(story.state, story.now, Sent(story.new("b"), team, phase, "f" * 64, name, size))
+
+
+def test_a_weekend_on_which_people_work_is_among_the_working_days():
+    story, team = promoted(working_days=6)
+    due = submitting.bundle_due(story.state, story.state.phase("first"))
+    rules = msgspec.structs.replace(story.state.rules(), working_weekends=("2022-11-26",))
+    story.add(e.RulesAmended(rulebook.encode(rules), story.now, "people work on that Saturday"))
+    earlier = submitting.bundle_due(story.state, story.state.phase("first"), team)
+    assert days.told(earlier, "Asia/Shanghai", "en", closing=True) == "Sat 26 Nov 2022, 24:00 (UTC+8)"
+    assert due == earlier + 2 * DAY
 
 
 def test_a_bundle_is_late_after_so_many_working_days():

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 from palestra.contest import events as e
 from palestra.contest import tabular
 from palestra.contest.seeing import NOBODY, Viewer, viewer_of
+from palestra.errors import UnknownName
 from tests.contest.leaving import DAY_MS, EMAIL, small, told
 
 __all__ = ["small", "told"]  # fixtures
@@ -163,3 +164,20 @@ def test_a_contest_without_teams_has_the_same_columns(small):
     empty = tabular.board([], small.state().phase("open"), "UTC")
     assert empty.columns == tables_of(small, ORGANISER)["board-open"].columns
     assert tabular.events([], "UTC").columns == tabular.events(small.rows(), "UTC").columns
+
+
+def test_a_table_is_made_of_what_was_taken_though_the_contest_goes_on(small):
+    state, now = small.state(), small.clock()
+    whole = tabular.tables(state, ORGANISER, now, small.files.read)
+    makes = {name: tabular.taken(state, ORGANISER, now, name) for name in whole}
+    state.submissions.clear()
+    state.teams.clear()
+    for of_phase in state.of_team.values():
+        of_phase.clear()
+    for name, make in makes.items():
+        assert_frame_equal(make(small.files.read), whole[name])
+
+
+def test_a_table_that_someone_does_not_see_is_not_made(small):
+    with pytest.raises(UnknownName, match="submissions"):
+        tabular.taken(small.state(), NOBODY, small.clock(), "submissions")

@@ -342,6 +342,23 @@ def test_a_sender_hears_that_its_upload_was_abandoned(uploads, spool):
     assert not list(spool.iterdir())
 
 
+def test_who_completes_an_upload_while_it_is_abandoned_hears_of_it(uploads, monkeypatch):
+    upload, asked, real = begin(uploads), [], uploads._kept
+    uploads.append(upload, 0, [DATA])
+
+    def kept(upload_id):
+        asked.append(upload_id)
+        if len(asked) == 3:  # under the lock of its file
+            monkeypatch.undo()
+            uploads.abandon(upload_id)
+        return real(upload_id)
+
+    monkeypatch.setattr(uploads, "_kept", kept)
+    with pytest.raises(UnknownUpload):
+        uploads.complete(upload)
+    assert len(asked) == 3
+
+
 @pytest.mark.parametrize("name", ["", "..", "../../etc/passwd", "x" * 32, "0" * 31, "0" * 33, "0" * 32 + "\n", "\0"])
 def test_an_id_that_is_none_never_becomes_a_path(uploads, name):
     for ask in (uploads.find, uploads.complete, uploads.abandon, lambda one: uploads.append(one, 0, [])):

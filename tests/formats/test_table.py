@@ -267,6 +267,13 @@ def test_texts_that_look_like_tables_are_read_or_refused(tmp_path: Path, text: s
 PIECES = [b"", b"p1", b"nan", b"inf", b"\xff", b"\xc3\xa9", *(bytes([byte]) for byte in b",\n\"\t 09e.-#\r\0_+'")]
 
 
+def test_a_cell_too_many_at_the_very_end_is_refused(file: Path) -> None:
+    from palestra.errors import Refused
+
+    with pytest.raises(Refused, match="line 4: found 6 cells"):
+        read(file, GOOD.rstrip(b"\n") + b",")
+
+
 @quick
 @given(st.data())
 def test_mutated_files_are_read_alike_by_both_readers_or_refused(tmp_path: Path, data: st.DataObject) -> None:

@@ -30,18 +30,23 @@ def test_a_solution_answers_every_trial_and_beats_the_template(track_id, name, t
     assert [path.name for path in tmp_path.iterdir()] == [out.name], "no parts are left behind"
 
 
+UNHURRIED = {
+    "emotion-eeg-v1": "rule=preliminary",
+    "near-eye-live-v1": "deadline_s=600",
+    "tabletop-manip-v1": "limit_s=2",
+}
 LIVE = [(solution.track, solution.name) for solution in registry.solutions() if solution.plays]
 
 
 @pytest.mark.parametrize(("track_id", "name"), LIVE)
 def test_a_live_solution_answers_every_trial(track_id, name, tiny, cli, tmp_path):
-    words = ["--set", "rule=preliminary"] if track_id == "emotion-eeg-v1" else ["--set", "deadline_s=600"]
+    words = ["--set", UNHURRIED[track_id]]
     ran = cli(
         "play", track_id, name, "--data", tiny(track_id), "--pace", "fast", "--run", tmp_path / "run", "--json", *words
     )
     assert ran.code == 0 and ran.json["valid"], ran.err
     metrics = {key: found["value"] for key, found in ran.json["metrics"].items()}
-    assert metrics.get("missed", metrics.get("misses")) == 0
+    assert metrics.get("missed", metrics.get("misses", 0)) == 0
 
 
 def test_a_live_solution_writes_no_file(cli, tmp_path):

@@ -17,8 +17,11 @@ from sqlalchemy import event
 
 from palestra.contest import events as e
 from palestra.contest import keys, passwords
+from palestra.contest import match_events as m
 from palestra.contest.access import licence_digest
 from palestra.contest.database import writing
+from palestra.contest.match_rules import MatchRules
+from palestra.contest.match_sheet import Case, Entrant, Goal, Group
 from palestra.contest.rules import Award, Promotion, Rules, Verification, Words
 from palestra.contest.rules import encode as encode_rules
 from palestra.contest.tables import live
@@ -102,6 +105,20 @@ def of_team(team: str, *times: Time) -> May:
 
 def public(*times: Time) -> May:
     return lambda who, time: who.organises or time in times
+
+
+def at_the_table(who: Who, time: Time) -> bool:
+    """Referees, and organisers."""
+    return who.organises or (who.role == "referee" and not who.scope)
+
+
+def from_during(who: Who, time: Time) -> bool:
+    return at_the_table(who, time) or time != "before"
+
+
+def of_players(who: Who, time: Time) -> bool:
+    """The first team's own, at the table."""
+    return at_the_table(who, time) or (who.team == "t1" and not who.scope)
 
 
 def in_a_team(who: Who, time: Time) -> bool:
@@ -233,6 +250,7 @@ class Marked(World):
         self.numbers("score on a board for teams", 66.6123, in_a_team)
         self.scored_as("sub-b-inner", "t2", "inner", START, 66.6123, None, seen)
         self._run("run-early", "sub-a-live", "sub-b-live", START, 71.1734, public("before", "after"))
+        self._match()
         self._out()
 
     def _person(self, name: str, role: e.Role) -> e.AccountMade:
@@ -298,6 +316,44 @@ class Marked(World):
         recording = self.keep(f"recording of {run}", f"recording-{run}-7002", organisers)
         self.add(e.RunEnded(run, "done", recording), by="worker:w")
 
+    def _match(self) -> None:
+        """A match that has been opened: its cases are known to referees."""
+        layout = self.put('{"table_m":[1,1],"arm_m":[0,0],"things":[]}')
+        self.told.digests["layout"] = [self.mark("digest of a layout", layout, at_the_table)]
+        cases = tuple(
+            Case(name, Words(self.mark(f"instruction of {name}", f"do-{name}-6620", may)), (Goal("g1", Words("done")),),
+                 (), layout)
+            for name, may in (("case-one", from_during), ("case-two", at_the_table))
+        )  # fmt: skip
+        teams = tuple(Entrant(team, f"Team <{team}>") for team in ("t1", "t2"))
+        opened = m.MatchOpened(
+            match="match-one", phase="stage", rules=MatchRules(), groups=(Group("g", Words("Group"), cases),),
+            teams=teams, head="head-x",
+        )  # fmt: skip
+        self.add(opened)
+        self.add(m.RefereeDeclared(match="match-one"), by="rolf")
+
+    def _play(self) -> None:
+        """The first team plays a case, which is marked and published."""
+        about = {"match": "match-one", "team": "t1"}
+        case = {**about, "case": "case-one"}
+        photo = self.contest.files.put(b"\xff\xd8\xff" + self.mark("photo", "picture-2214", of_players).encode())
+        self.told.digests["photo"] = [self.mark("digest of the photo", photo, of_players)]
+        self.add(m.ImageTaken(**about, image="image"), m.ImageFrozen(**about, image="image"), by="rolf")
+        self.add(m.TurnBegun(**about, referees=("rolf", "ref-y"), order=("g",)), by="rolf")
+        layout = self.told.digests["layout"][0]
+        self.add(m.SceneChecked(**case, things=(), layout=layout, photo=photo), m.SystemConfirmed(**case), by="rolf")
+        self.add(m.InstructionEntered(**case, text="do-case-one-6620"), m.SignalGiven(**case), by="rolf")
+        self.add(m.CaseStarted(**case), by="rolf")
+        self.add(m.CaseStopped(**case), by="rolf")
+        for referee in ("rolf", "ref-y"):
+            self.add(m.MarksSigned(**case, attempt=1, met=("g1",)), by=referee)
+        self.add(m.ResultsPublished(**about, cases=("case-one",)), by="head-x")
+        note = self.mark("a note on conduct", "argued-loudly-9903", at_the_table)
+        self.add(m.ConductNoted(**about, text=note), by="rolf")
+        why = self.mark("reason of an appeal", "it-was-inside-4410", of_players)
+        self.add(m.AppealMade(**case, appeal="appeal-one", reason=why), by="ann")
+
     def _out(self) -> None:
         why = self.mark("why a team is out", "two-accounts-6012", of_team("t3"))
         self.add(e.TeamDisqualified("t3", why, "inner"))
@@ -310,6 +366,7 @@ class Marked(World):
         self._baseline("base-late", "Center", late, 13.3534, 43.3534, "after")
         self._run("run-late", "sub-a-live2", "sub-b-live2", late, 72.2734, public("after"))
         self._numbers_on_stage()
+        self._play()
         self.add(e.RescoringProposed("set-one", "first", ("sub-b-early",), "a better scorer"))
         self.numbers("score of a set that is not applied", 44.4734, organisers)
         self.numbers("shown score of a set that is not applied", 45.4734, organisers)

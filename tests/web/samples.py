@@ -6,8 +6,8 @@ from typing import Any
 
 from palestra.contest.rules import Quota, Words
 from palestra.web import desk_views as desk
+from palestra.web import match_views, views
 from palestra.web import people_views as people
-from palestra.web import views
 from tests.web.sample_contest import (
     DAY,
     DIGEST,
@@ -358,6 +358,15 @@ def error(status: int, **more: Any) -> views.ErrorPage:
     return views.ErrorPage(status=status, **more)
 
 
+def matches() -> match_views.MatchesPage:
+    match = match_views.MatchLink(
+        match="m1", phase=FINAL.title, opened_at=NOW, rehearsal=True, preset="seed", teams=12, played=3,
+        head="Li Na", part="organiser",
+    )  # fmt: skip
+    phases = (("preliminary", PRELIMINARY.title), ("final", FINAL.title))
+    return match_views.MatchesPage(matches=(match,), phases=phases, referees=(("a1", "Li Na"),))
+
+
 def pages() -> dict[str, tuple[str, views.Frame, Any]]:
     """Every page by a name: its template, its frame, what it is given."""
     by_organiser = {"viewer": ORGANISER}
@@ -381,6 +390,7 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
         "desk-runs": ("desk/runs.html", "/desk/runs/final", runs()),
         "desk-access": ("desk/access.html", "/desk/access", access()),
         "desk-promotion": ("desk/promotion.html", "/desk/promotion/preliminary", promotion()),
+        "desk-matches": ("match/desk.html", "/desk/matches", matches()),
         "desk-verifications": ("desk/verifications.html", "/desk/verifications", verifications()),
         "desk-verification": ("desk/verification.html", "/desk/verifications/b1", verification()),
         "desk-rescorings": ("desk/rescorings.html", "/desk/rescorings", rescorings()),

@@ -87,7 +87,7 @@ def test_another_kind_of_body_makes_nothing_fail(world: World, kind: str) -> Non
 
 @pytest.mark.parametrize(("action", "fields"), [
     ("retry-job", {"id": "check:\0", "reason": "x"}), ("announce", {"title_en": "a\0b"}),
-    ("make-team", {"name": "a\0b", "declared": True}),
+    ("make-team", {"name": "a\0b", "declaration": "x"}),
     ("sign-in", {"name": "\0", "password": "\0"}), ("join-team", {"invitation": "\0"}),
     ("withdraw", {"id": "\0", "reason": "\0\0\0"}),
     ("promote", {"phase": "first", "preview": "x", "reason": "x", "without": {"\0": "x"}}),

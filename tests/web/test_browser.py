@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from palestra.contest import events as e
 from palestra.contest.place import Place
 from palestra.contest.rules import Words
+from palestra.web.rendering import STATIC
 from tests import postgres
 from tests.web.browsing import (
     LICENCE,
@@ -83,6 +84,13 @@ def test_the_printed_link_makes_one_organiser_and_works_once(hall: Hall) -> None
     expect(organiser.open("/desk").get_by_role("heading", level=1, name="Organiser's desk")).to_be_visible()
 
 
+UNTIL_PACKED = """async (wait) => {
+  const until = Date.now() + wait;
+  while (Date.now() < until && !(await (await fetch("/data")).text()).includes("first-view.zip"))
+    await new Promise((go) => setTimeout(go, 100));
+}"""
+
+
 def test_a_newcomer_registers_makes_a_team_and_gets_the_data_once_it_is_granted(hall: Hall) -> None:
     newcomer = hall.window()
     newcomer.register("nora")
@@ -103,7 +111,7 @@ def test_a_newcomer_registers_makes_a_team_and_gets_the_data_once_it_is_granted(
     expect(organiser.page.get_by_role("row", name=re.compile("Newcomers.*Granted"))).to_be_visible()
 
     # Data are packed beside the server, which takes its time.
-    page.wait_for_function("async () => (await (await fetch('/data')).text()).includes('first-view.zip')")
+    page.evaluate(UNTIL_PACKED, WAIT_MS)
     page.reload()
     link = phase.get_by_role("link", name="first-view.zip")
     with page.expect_download() as got:
@@ -305,6 +313,30 @@ def tab_to(page: Page, name: str) -> None:
 
 
 # What goes wrong
+
+
+FORM = '<form action="/do/retry-job"><input name="csrf" value=""><input name="once" value=""><button>Go</button></form>'
+ON_A_PAGE = """<!doctype html><meta name="csrf-token" content="sign"><meta name="once" content="number">
+<div id="live"></div><form id="own"><input name="csrf" value="own sign"><input name="once" value="own number">
+<button>Own</button></form>"""
+NOTE = """addEventListener("submit", (event) => {
+  event.preventDefault();
+  sent.push([...new FormData(event.target).values()].join(", "));
+}); const sent = [];"""
+
+
+def test_forms_that_come_live_are_sent_with_the_sign_and_the_number_of_their_page(browser: Browser) -> None:
+    """Also where another one has come in the place of the first between two clicks."""
+    page = browser.new_page()
+    page.set_content(ON_A_PAGE)
+    page.add_script_tag(path=STATIC / "live.js")
+    page.add_script_tag(content=NOTE)
+    for _ in range(2):
+        page.evaluate("form => { document.getElementById('live').innerHTML = form; }", FORM)
+        page.get_by_role("button", name="Go").click()
+    page.get_by_role("button", name="Own").click()
+    assert page.evaluate("sent") == ["sign, number", "sign, number", "own sign, own number"]
+    page.close()
 
 
 def test_a_page_tells_of_a_lost_connection_and_shows_what_happened_meanwhile(hall: Hall) -> None:

@@ -10,7 +10,7 @@ from litestar.datastructures import FormMultiDict
 
 from palestra.errors import Refused
 from palestra.web.account_actions import MakeToken, Named
-from palestra.web.desk_actions import MovePhase, Promote
+from palestra.web.desk_actions import Judge, MovePhase, Promote
 from palestra.web.forms import Kept, _next, as_notice, local_path, notice_of, read
 from palestra.web.team_actions import MakeTeam
 
@@ -30,11 +30,12 @@ def test_texts_numbers_and_lists_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "declared"), [("yes", True), ("on", True), ("", False), ("no", False), ("FALSE", False), ("0", False)]
+    ("given_", "ticked"), [("yes", True), ("on", True), ("", False), ("no", False), ("FALSE", False), ("0", False)]
 )
-def test_a_box_that_is_ticked_is_yes(given_: str, declared: bool) -> None:
-    assert read(form(name="A", declared=given_), MakeTeam, ZONE) == MakeTeam("A", declared)
-    assert read(form(name="A"), MakeTeam, ZONE) == MakeTeam("A", False)
+def test_a_box_that_is_ticked_is_yes(given_: str, ticked: bool) -> None:
+    rest = {"team": "t1", "phase": "first", "reasons": "x"}
+    assert read(form(**rest, ok=given_), Judge, ZONE) == Judge("t1", "first", ticked, "x")
+    assert read(form(**rest), Judge, ZONE) == Judge("t1", "first", False, "x")
 
 
 def test_a_time_is_in_the_contest_s_zone() -> None:

@@ -210,12 +210,30 @@ def test_who_asks_too_often_is_told_to_wait(world: World) -> None:
     answer = asked(world, "GET", "/")
     assert answer.status == 429
     assert int(answer.header("retry-after")) >= 1
-    assert "Too many requests" in answer.text
-    assert "请求过于频繁" in answer.text
+    assert "Too many requests from this address. Try again in 2 s." in answer.text
+    assert answer.header("content-type") == "text/html; charset=utf-8"
+    assert int(answer.header("content-length")) == len(answer.body)
+    program = asked(world, "GET", "/api/contest")
+    assert program.json == {"status": 429, "error": "Too many requests from this address. Try again in 2 s."}
+    assert asked(world, "POST", "/do/freeze", {"hx-request": "true"}).json["status"] == 429
     assert asked(world, "GET", "/", address="10.0.0.9").status == 200  # others are not held up
     assert asked(world, "GET", "/health").status == 200
     world.clock.advance(2000)
     assert asked(world, "GET", "/").status == 200
+
+
+@pytest.mark.parametrize("asks", [{"accept-language": "zh-CN"}, {"cookie": "palestra_language=zh"}, {}])
+def test_who_is_turned_away_is_told_so_in_their_language(world: World, asks: dict[str, str]) -> None:
+    rebuilt(world, requests_per_s=1.0, burst=0)
+    path = "/" if asks else "/?lang=zh"
+    page = asked(world, "GET", path, asks)
+    assert page.status == 429
+    assert '<html lang="zh-CN">' in page.text
+    assert "请求过于频繁，请在 2 秒后重试。" in page.text
+    assert "Too many" not in page.text
+    record = asked(world, "GET", f"/api/contest{path[1:]}", asks)
+    assert record.json["error"] == "请求过于频繁，请在 2 秒后重试。"
+    assert asked(world, "HEAD", path, asks).body == b""
 
 
 def test_passwords_are_not_tried_without_end(world: World, client: TestClient[Any], monkeypatch: Any) -> None:
@@ -246,8 +264,12 @@ def test_when_the_database_is_away_it_is_said(world: World, monkeypatch: pytest.
     monkeypatch.setattr(keys, "find", away)
     answer = asked(world, "GET", "/", {"cookie": f"{SESSION}={'pls_' + 'a' * 40}"})
     assert answer.status == 503
-    assert "The database does not answer" in answer.text
+    assert "The database does not answer. Try again soon." in answer.text
     assert answer.header("retry-after") == "1"
+    key = {"cookie": f"{SESSION}={'pls_' + 'a' * 40}"}
+    told = asked(world, "GET", "/api/me?lang=zh", key)
+    assert told.json == {"status": 503, "error": "数据库没有响应，请稍后再试。"}
+    assert "数据库没有响应，请稍后再试。" in asked(world, "GET", "/?lang=zh", key).text
 
 
 @pytest.mark.parametrize("host", ["evil.example/path", "a b", "[", ""])

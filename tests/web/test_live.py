@@ -2,20 +2,26 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from palestra.contest import events as e
+from palestra.contest import jobs
+from palestra.contest.database import writing
 from palestra.contest.rules import Words
 from palestra.contest.rules import encode as encode_rules
 from palestra.contest.seeing import NOBODY, Viewer
+from palestra.contest.tables import jobs as jobs_table
 from palestra.web import live
 from palestra.web.gate import SESSION
 from tests.contest.story import DAY, START, a_phase, some_rules
 from tests.web.asking import Answer, ask
-from tests.web.conftest import World
+from tests.web.conftest import As, World
+from tests.web.forms import forms_in
 
 ANN = Viewer("ann", "ann", "member", "t1")
 
@@ -75,7 +81,30 @@ def test_what_is_sent_to_all_has_no_sign_and_no_number_of_one_browser(world: Wor
     text = asyncio.run(ask(world.app, "GET", "/live?submission=s1", {"cookie": f"{SESSION}={session}"})).text
     assert 'action="/do/withdraw"' in text
     assert hashlib.sha256(f"csrf:{session}".encode()).hexdigest() not in text
-    assert 'name="once"' not in text
+    assert {form.fields["once"] for form in forms_in(text)} == {""}
+
+
+def test_a_form_that_came_live_is_done_once_with_the_number_of_its_page(world: World, people: dict[str, As]) -> None:
+    """live.js puts it in; that is looked at in a browser."""
+    world.add(e.AttemptCancelled("live1", "for later"))
+    with writing(world.contest.engine) as connection:
+        jobs.cancel(connection, "check:live1", world.clock())
+        connection.execute(update(jobs_table).values(state="failed").where(jobs_table.c.key == "check:live1"))
+    organiser = people["organiser"]
+    number = re.search('<meta name="once" content="([^"]+)">', organiser.get("/desk").text)
+    assert number
+    sent = asyncio.run(ask(world.app, "GET", "/live?desk=1", {"cookie": f"{SESSION}={organiser.session}"})).text
+    form = next(form for form in forms_in(sent.replace("data: ", "")) if form.action == "/do/retry-job")
+    given = {**form.fields, "csrf": organiser.csrf, "once": number[1]}
+    assert [organiser.do("retry-job", **given).status_code for _ in range(2)] == [303, 303]
+    assert organiser.do("retry-job", **{**given, "once": ""}).status_code == 409  # it does not wait to be tried again
+
+
+def test_each_page_has_another_number_for_forms_that_come_live(people: dict[str, As]) -> None:
+    pages = [people["organiser"].get("/desk").text for _ in range(2)]
+    numbers = [re.findall('<meta name="once" content="([^"]{16,})">', page) for page in pages]
+    assert len(numbers[0]) == len(numbers[1]) == 1
+    assert numbers[0] != numbers[1]
 
 
 def test_the_same_topic_by_another_name_is_written_once(world: World) -> None:

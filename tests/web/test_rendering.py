@@ -12,6 +12,7 @@ from palestra.records import Estimate
 from palestra.web import account_actions, desk_actions, live_views, team_actions, views, writing  # noqa: F401
 from palestra.web.actions import ACTIONS
 from palestra.web.api import READS
+from palestra.web.match_pages import MATCHES
 from palestra.web.pages import PAGES as PAGES_SERVED
 from palestra.web.pages_desk import DESK
 from palestra.web.pages_outside import OUTSIDE
@@ -151,7 +152,7 @@ def test_every_form_sends_what_its_action_takes(name: str) -> None:
 
 def test_every_link_leads_to_a_page() -> None:
     """Of those that the templates make; addresses in a view come from whoever fills it."""
-    handlers = [*PAGES_SERVED, *DESK, *OUTSIDE, *READS, *TRANSFERS]
+    handlers = [*PAGES_SERVED, *DESK, *MATCHES, *OUTSIDE, *READS, *TRANSFERS]
     paths = {path for handler in handlers for path in handler.paths}
     known = [re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)) for path in paths]
     from_views = re.compile(r"/(static/|api/)")

@@ -25,9 +25,9 @@ def sent(people: dict[str, As]) -> str:
     return submitted(people["captain"], FILE, name='Ergebnis "für" 眼.csv')
 
 
-def get(world: World, path: str, **headers: str) -> Answer:
-    cookie = {"cookie": f"{SESSION}={world.session('ann')}"}
-    return asyncio.run(ask(world.app, "GET", path, {**cookie, **headers}))
+def get(world: World, path: str, method: str = "GET", account: str = "ann", **headers: str) -> Answer:
+    cookie = {"cookie": f"{SESSION}={world.session(account)}"}
+    return asyncio.run(ask(world.app, method, path, {**cookie, **headers}))
 
 
 # Up
@@ -182,6 +182,40 @@ def test_a_download_is_gone_on_with_only_where_it_is_the_same_file(world: World,
     assert (same.status, same.body) == (206, FILE[100:])
     other = get(world, f"/api/submissions/{sent}/file", **{"range": "bytes=100-", "if-range": '"another"'})
     assert (other.status, other.body) == (200, FILE)
+
+
+@pytest.mark.parametrize("asked", [{}, {"range": "bytes=10-19"}, {"range": "bytes=9-3"}])
+def test_head_answers_as_get_does_and_reads_no_file(
+    world: World, sent: str, asked: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.add(e.DataPacked("first", "starter", world.put("the starter"), 11))
+    for path in (f"/api/submissions/{sent}/file", "/api/submissions/s1/result", "/api/data/first/starter"):
+        whole = get(world, path, **asked)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(world.contest.files), "stream", None)
+            head = get(world, path, "HEAD", **asked)
+        assert head.body == b""
+        assert (head.status, head.headers) == (whole.status, whole.headers)
+        if head.status != 416:
+            assert head.header("accept-ranges") == "bytes"
+            assert head.header("digest") == f"sha-256={head.header('etag').strip(chr(34))}"
+            assert int(head.header("content-length")) == len(whole.body) > 0
+
+
+@pytest.mark.parametrize("name", ["board-first.csv", "submissions.parquet", "events.csv"])
+def test_head_tells_of_an_export_what_get_does(world: World, name: str) -> None:
+    whole, head = (get(world, f"/desk/exports/{name}", method, "olga") for method in ("GET", "HEAD"))
+    assert whole.body
+    assert (head.status, head.headers, head.body) == (200, whole.headers, b"")
+    assert name == "events.csv" or int(head.header("content-length")) == len(whole.body)
+    refused = get(world, f"/desk/exports/{name}", "HEAD")
+    assert (refused.status, refused.body) == (403, b"")
+
+
+def test_head_finds_no_more_than_get_does(world: World) -> None:
+    for path in ("/api/submissions/s2/file", "/api/data/first/view", "/api/submissions/s1/scores"):
+        head = get(world, path, "HEAD")
+        assert (head.status, head.body) == (404, b"")
 
 
 def test_a_file_comes_back_under_its_name_and_as_nothing_that_runs(world: World, sent: str) -> None:

@@ -41,6 +41,7 @@ FILL: dict[str, list[str]] = {
     "team": ["t1", "t2"],
     "rescoring": ["set-one"],
     "bundle": ["bundle-a"],
+    "match": ["match-one"],
     "path": ["openapi.json"],
     "file_path": ["base.css", "../app.py"],
     "/desk/exports/{name:str} name": ["board-first.csv", "submissions.parquet", "events.csv", "teams.csv"],
@@ -49,10 +50,14 @@ FILL: dict[str, list[str]] = {
 # What is asked with a query.
 QUERIES = {
     "/live": ["board=first", "board=stage", "board=judges", "board=inner", "home=1", "screen=1", "desk=1",
-              "run=run-early", "run=run-late", "submissions=first", *(f"submission={name}" for name in SUBMISSIONS)],
+              "run=run-early", "run=run-late", "submissions=first", *(f"submission={name}" for name in SUBMISSIONS),
+              "match=match-one", "match=match-one/t1", "match=match-one/t2", "bench=match-one/t1", "side=match-one/t1"],
     "/audit": ["", "kind=result.made", "by=ann", "by=worker", "before=20", "after=5"],
     "/api/log": ["", "after=3&count=1000"],
     "/desk/promotion/{phase:str}": ["", "without.t1=a+reason"],
+    "/api/matches/{match:str}": ["", "team=t1", "team=t2"],
+    "/matches/{match:str}/referee": ["", "team=t1", "team=t2"],
+    "/matches/{match:str}/head": ["", "team=t1", "team=t2"],
     "/sign-in": ["", "next=//evil.example"],
     "/": ["", "lang=zh"],
 }  # fmt: skip
@@ -68,13 +73,27 @@ REACH = [
     (r"/api/log$", "organise"),
     (r"/metrics$", "metrics"),
     (r"/api/uploads($|/)", "submit"),
+    (r"/api/matches/[^/]+/(events|photos)$", "table"),
+    (r"/(api/)?matches($|/)", "public"),
     (r"/(account|team)$", "pages"),
     (r"/api/(me|data)$", "read"),
     (r"/api/(phases|submissions)/", "read"),
     (r"/(|final|screen|data|live|audit|health|register|sign-in|sign-in/(outside|back))$", "public"),
     (r"/(boards|runs|phases|submissions|join|link|certificates|static)/", "public"),
+    (r"/pack($|/)", "public"),
     (r"/api/(contest|final|schema)$", "public"),
     (r"/api/(rules|boards|runs|data|schema)/", "public"),
+]
+
+
+TABLE = {"member": ("team",), "referee": ("judge",), "organiser": ("judge", "organise")}  # who says something there
+EVENTS: list[dict[str, Any]] = [  # of the table: for another team, in another's name, against what is published
+    {"kind": "goal.marked", "team": "t1", "case": "case-two", "attempt": 1, "goal": "g1", "on": True, "referee": "x"},
+    {"kind": "system.confirmed", "team": "t2", "case": "case-one"},
+    {"kind": "case.ruled", "team": "t1", "case": "case-one", "attempt": 1, "met": [], "reason": "for a reason"},
+    {"kind": "appeal.decided", "team": "t1", "appeal": "appeal-one", "upheld": True, "reason": "for a reason"},
+    {"kind": "penalty.proposed", "team": "t1", "penalty": "p", "what": "team", "rule": "1", "reason": "for a reason"},
+    {"kind": "match.opened", "phase": "first", "rules": {}, "groups": [], "teams": [], "head": "ann"},
 ]
 
 
@@ -98,6 +117,7 @@ class Walk:
         self.hidden = [marker for marker in world.told.markers if not marker.may(who, time)]
         self._texts = [marker.text.encode() for marker in self.hidden]
         fill = {"digest": [found[0] for found in world.told.digests.values()]}
+        fill |= {"photo": world.told.digests["photo"], "layout": world.told.digests["layout"]}
         self.fill = {**FILL, **fill, "upload": [world.told.upload], "secret": [INVITATION, world.told.link]}
 
     def refresh(self) -> None:
@@ -142,8 +162,9 @@ class Walk:
             return
         refused = answer.status in (401, 403)
         wanted = 401 if not self.who.account else 403
-        may = self.who.may(reach) if reach != "pages" else self.who.may("read") or self.who.organises
-        if may and refused:
+        scopes = {"pages": ("read", "organise"), "table": TABLE.get(self.who.role, ())}.get(reach, (reach,))
+        may = any(map(self.who.may, scopes))
+        if may and refused and reach != "table":  # there it depends on what is said
             self.wrong.append(
                 f"{self.who.name}, {self.time}: {where} is refused ({answer.status}): {answer.text[:200]}"
             )
@@ -197,6 +218,8 @@ class Walk:
             given = guesses(ACTIONS[filled["name"]].takes)[0]
             pairs = [f"{name}={quote(str(value))}" for name, value in given.items() if not isinstance(value, list)]
             return ["&".join(pairs).encode()]
+        if template.endswith("/events"):
+            return [json.dumps({**event, "match": "match-one"}).encode() for event in EVENTS]
         return [b"x=1"] if method in ("POST", "PATCH") else [b""]
 
     def paths(self, method: str) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -223,7 +246,7 @@ GUESSES: dict[str, Any] = {
     "password": "short", "email": "walker@example.org", "link": "pll_nothing", "old": "wrong", "new": "short",
     "label": "walk", "scopes": ["read"], "role": "viewer", "invitation": "join-guess", "licence": "0" * 64,
     "preview": "0" * 64, "reasons": "for reasons", "text": "[contest]", "solution": "nothing",
-    "submissions": ["sub-b-live"], "title_en": "Walked", "counts_from": 1, "opens": 1, "closes": 2,
+    "submissions": ["sub-b-live"], "title_en": "Walked", "counts_from": 1, "opens": 1, "closes": 2, "head": "rolf",
 }  # fmt: skip
 
 

@@ -40,10 +40,14 @@
   document.addEventListener("palestra:open", back);
   window.addEventListener("offline", lost);
 
-  // What is sent live is the same for all who read it, so a form in it has no sign of this browser yet.
+  // What is sent live is the same for all who read it, so a form in it has neither the sign of this browser yet nor a
+  // number by which it is done once. The number is the page's: a second click may hit the form that was swapped in for
+  // the one of the first, and after what was done another page is loaded.
   document.addEventListener("submit", (event) => {
-    const sign = event.target.querySelector('input[name="csrf"]');
-    if (sign && !sign.value) sign.value = document.querySelector('meta[name="csrf-token"]').content;
+    for (const [field, meta] of [["csrf", "csrf-token"], ["once", "once"]]) {
+      const input = event.target.querySelector(`input[name="${field}"]`);
+      if (input && !input.value) input.value = document.querySelector(`meta[name="${meta}"]`).content;
+    }
   });
 
   // A table that was swapped is told of in a few words: reading it out whole each time would bury a listener.

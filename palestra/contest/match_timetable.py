@@ -1,0 +1,59 @@
+"""Who has the table when: debugging slots, equal for all, and then the turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from palestra.contest.days import as_ms, local
+from palestra.contest.match_events import Slot
+from palestra.contest.match_rules import TOTAL_MS
+from palestra.contest.rules import MatchPlan, Phase
+
+USUAL_HOURS = (time(9), time(18))  # of a day, where a phase is given in whole days
+
+
+class Timetable(msgspec.Struct, frozen=True):
+    """A plan in which nobody has the table together with another."""
+
+    slots: tuple[Slot, ...]  # for debugging
+    turns: tuple[Slot, ...]
+    late_ms: int = 0  # by how much it goes beyond the phase's end
+
+
+def timetable(phase: Phase, zone: str, teams: Sequence[str]) -> Timetable:
+    """One slot for each team from the opening on, then the turns in the same order; within the hours of each day."""
+    plan = phase.match or MatchPlan()
+    count, at = len(teams), phase.opens
+    starts: list[int] = []
+    for length_ms in [plan.slot_ms] * count + [TOTAL_MS] * count:
+        at = _next_place(at, length_ms, phase, zone)
+        starts.append(at)
+        at += length_ms + (plan.gap_ms if length_ms == TOTAL_MS else 0)
+    slots = [Slot(team, start, start + plan.slot_ms) for team, start in zip(teams, starts, strict=False)]
+    turns = [Slot(team, start, start + TOTAL_MS) for team, start in zip(teams, starts[count:], strict=True)]
+    ends = turns[-1].closes if turns else phase.opens
+    return Timetable(tuple(slots), tuple(turns), max(ends - phase.closes, 0))
+
+
+def _next_place(at: int, length_ms: int, phase: Phase, zone: str) -> int:
+    """The first time from `at` on at which so much fits into a day; what fits into none begins with a day."""
+    opens, closes = _hours(phase, zone)
+    day = local(at, zone).date()
+    at = max(at, _moment(day, opens, zone))
+    if at + length_ms > _moment(day, closes, zone) and at > _moment(day, opens, zone):
+        at = _moment(day + timedelta(days=1), opens, zone)
+    return at
+
+
+def _hours(phase: Phase, zone: str) -> tuple[time, time]:
+    """Of each day: from when the phase opens on its first to when it closes on its last."""
+    opens, closes = local(phase.opens, zone).time(), local(phase.closes, zone).time()
+    return (opens, closes) if time() < opens < closes else USUAL_HOURS
+
+
+def _moment(day: date, clock: time, zone: str) -> int:
+    return as_ms(datetime.combine(day, clock, ZoneInfo(zone)))

@@ -1,0 +1,33 @@
+"""What the public sees of matches: the hall's screen, the results, and the published pack."""
+
+from litestar import MediaType, Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from palestra.contest.pack import pack, source_of
+from palestra.web import match_screen
+from palestra.web.askers import language_of
+from palestra.web.gate import viewer_from
+from palestra.web.match_results import results
+from palestra.web.pages import Asked, show
+from palestra.web.show_pack import page_of
+from palestra.web.site import Site
+
+
+@get("/matches/{match:str}/screen", sync_to_thread=False, include_in_schema=False)
+def hall(site: Site, request: Asked, match: str) -> Response[str]:
+    return show(request, "match/screen.html", match_screen.hall(site, match))
+
+
+@get("/matches/{match:str}/results", sync_to_thread=False, include_in_schema=False)
+def match_results(site: Site, request: Asked, match: str) -> Response[str]:
+    return show(request, "match/results.html", results(site, match, viewer_from(request)))
+
+
+@get("/pack", sync_to_thread=True, include_in_schema=False)
+def published(site: Site, request: Asked, phase: str = "") -> Response[str]:
+    """The technical manual, of the rules that are in force."""
+    found = pack(source_of(site.state, site.setup.home, site.now, phase))
+    return Response(page_of(found, language_of(request)), media_type=MediaType.HTML)
+
+
+HALL: list[HTTPRouteHandler] = [hall, match_results, published]
