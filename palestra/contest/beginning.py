@@ -23,6 +23,8 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(file, template(tracks, wall_clock(), zone).encode())
         console.say(f"Wrote {file}: read it through, and change what is yours to decide.")
+    else:
+        console.say(f"{file} is there already and stays as it is; data is made for phases that lack it.")
     rules = read(file, registry.tracks())
     for phase in rules.phases:
         if size != "none" and phase.data:

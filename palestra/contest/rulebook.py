@@ -231,7 +231,7 @@ count = 1
 _PHASE = """
 [[phase]]
 id = "{id}"
-title = "{title}"  # or {{ en = "…", zh = "…" }}
+title = {{ en = "{title}", zh = "第 {number} 赛段" }}
 track = "{track}"
 data = "data/{id}"  # a folder beside this file
 opens = {opens}
@@ -258,8 +258,8 @@ def template(track_ids: Sequence[str], now_ms: int, zone: str) -> str:
     opens = days.local(now_ms, zone).replace(second=0, microsecond=0)
     closes = opens.date() + timedelta(days=30)
     phases = [
-        _PHASE.format(id=phase, title=_title(phase), track=track, opens=opens.isoformat(), closes=closes)
-        for phase, track in zip(ids, track_ids, strict=True)
+        _PHASE.format(number=i, id=phase, title=_title(phase), track=track, opens=opens.isoformat(), closes=closes)
+        for i, (phase, track) in enumerate(zip(ids, track_ids, strict=True), start=1)
     ]
     return _TEMPLATE.format(zone=zone, phases="".join(phases), last=ids[-1])
 

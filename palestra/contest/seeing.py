@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from palestra.contest.events import Role
+from palestra.contest.match_kinds import Who
+from palestra.contest.match_state import CaseState
 from palestra.contest.rules import Audience, Phase
 from palestra.contest.standing import Part, effective
 from palestra.contest.state import Account, Score, State, Submission
@@ -154,3 +156,26 @@ def takes_part(state: State, phase: Phase, team: str) -> bool:
 def sees_team(team: str, viewer: Viewer) -> bool:
     """Members, invitations, requests: a team's own business."""
     return viewer.is_organiser or bool(team and team == viewer.team)
+
+
+# At the referees' table
+
+
+def sees_bench(who: Who) -> bool:
+    """What referees work with: cases before they are played, scenes and layouts, notes on conduct."""
+    return who.part in ("referee", "head", "organiser", "simulator")
+
+
+def sees_case(who: Who, case: CaseState) -> bool:
+    """What a case asks for: others learn it when its clock starts, and not before."""
+    return sees_bench(who) or case.started_at is not None
+
+
+def sees_marks(who: Who, signed: bool) -> bool:
+    """What another referee has marked: referees mark on their own, and look when they have signed themselves."""
+    return sees_bench(who) and (who.part != "referee" or signed)
+
+
+def sees_turn(who: Who, team: str) -> bool:
+    """What is a team's own business at the table: its scenes, its appeals, what counts before it is published."""
+    return sees_bench(who) or bool(team and who.team == team)

@@ -12,12 +12,13 @@ from litestar.openapi.spec.schema import Schema
 
 from palestra.contest.match_events import MatchBody
 from palestra.contest.match_sheet import cases_of
+from palestra.contest.seeing import sees_bench, sees_turn
 from palestra.errors import Forbidden, Missing, SignedOut, Told
 from palestra.web import match_views as v
 from palestra.web.gate import caller_of, viewer_from
 from palestra.web.match_layout import drawing
 from palestra.web.match_saying import PHOTO_BYTES, Heard, keep_photo, kind_of_picture, photos_of, say, who_is
-from palestra.web.match_show import BENCH, match_view, matches_page
+from palestra.web.match_show import match_view, matches_page
 from palestra.web.site import Site, in_thread
 
 Asked = Request[Any, Any, Any]
@@ -105,7 +106,7 @@ async def photo(site: Site, request: Asked, match: str, photo: str) -> Response[
     """The photo of a scene, for referees and for the team that played it."""
     found = site.state.match(match)
     who, teams = who_is(found, viewer_from(request)), photos_of(found).get(photo, set())
-    if not teams or not (who.part in BENCH or who.team in teams) or not site.contest.files.has(photo):
+    if not any(sees_turn(who, team) for team in teams) or not site.contest.files.has(photo):
         raise Missing("There is no such photo.", "没有这张照片。")
     data = await in_thread(lambda: site.contest.files.read(photo, PHOTO_BYTES))
     return Response(data, media_type=kind_of_picture(data), headers=KEPT)
@@ -116,7 +117,7 @@ async def layout(site: Site, request: Asked, match: str, layout: str) -> Respons
     """The reference layout of a case as a drawing to scale, for referees."""
     found = site.state.match(match)
     known = {case.layout for _, case in cases_of(found.opened.groups)}
-    if who_is(found, viewer_from(request)).part not in BENCH or layout not in known:
+    if not sees_bench(who_is(found, viewer_from(request))) or layout not in known:
         raise Missing("There is no such layout.", "没有这张布局图。")
     if len(layout) != 64 or not site.contest.files.has(layout):
         raise Missing("There is no drawing of this layout: it was recorded elsewhere.", "该布局没有图纸：记录在别处。")

@@ -13,21 +13,19 @@ from palestra.contest.match_sheet import Thing
 from palestra.contest.match_standing import tally
 from palestra.contest.match_state import Appeal, Match, Note, Penalty, Turn
 from palestra.contest.rules import Words
-from palestra.contest.seeing import Viewer
+from palestra.contest.seeing import Viewer, sees_bench, sees_turn
 from palestra.web import match_views as v
 from palestra.web.match_saying import who_is
 from palestra.web.match_show_case import Eyes, case_view, name_in
 from palestra.web.match_steps import LABELS_BY_KIND, steps_of
 from palestra.web.site import Site
 
-BENCH = ("referee", "head", "organiser", "simulator")  # who sees what referees say
-
 
 def match_view(site: Site, match_id: str, viewer: Viewer, team: str = "", now: int = 0) -> v.MatchView:
     """`now`: of the moment that is told with it; what is sent live has none."""
     match, at = site.state.match(match_id), site.now
     who = who_is(match, viewer)
-    opened, inside = match.opened, who.part in BENCH
+    opened, inside = match.opened, sees_bench(who)
     shown = team if team in match.turns else who.team if who.part == "team" else team_shown(match, at)
     if who.part == "team" and shown != who.team:
         shown = who.team
@@ -94,8 +92,7 @@ def _thing(one: Thing) -> v.ThingView:
 
 def turn_view(site: Site, match: Match, who: Who, team: str, now: int) -> v.TurnView:
     turn = at_time(match, team, now)
-    opened, inside = match.opened, who.part in BENCH
-    mine = inside or who.team == team
+    opened, inside, mine = match.opened, sees_bench(who), sees_turn(who, team)
     case = None if turn.begun_at is None or flow.is_over(opened, turn, now) else flow.current(opened, turn)
     eyes = Eyes(site.state, match, turn, who, now, {row.case: row for row in outcomes_of(match, team, now)})
     published = sum(one.published_at is not None for one in turn.cases.values())

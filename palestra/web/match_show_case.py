@@ -9,6 +9,7 @@ from palestra.contest import match_marks as marks
 from palestra.contest.match_kinds import Who
 from palestra.contest.match_state import CaseState, Match, Scene, Turn, case_of
 from palestra.contest.rules import Words
+from palestra.contest.seeing import sees_bench, sees_case, sees_marks, sees_turn
 from palestra.contest.state import State
 from palestra.web import match_views as v
 
@@ -26,12 +27,7 @@ class Eyes:
 
     @property
     def inside(self) -> bool:
-        return self.who.part not in ("team", "viewer")
-
-    @property
-    def above(self) -> bool:
-        """Whether they see what each referee marks."""
-        return self.who.part in ("head", "organiser", "simulator")
+        return sees_bench(self.who)
 
     def name(self, account: str) -> str:
         return name_in(self.state, account) if account else ""
@@ -45,8 +41,8 @@ def name_in(state: State, account: str) -> str:
 def case_view(eyes: Eyes, case: CaseState, number: int) -> v.CaseView:
     opened, turn, row = eyes.match.opened, eyes.turn, eyes.rows[case.id]
     group, sheet = case_of(opened, case.id)
-    known = eyes.inside or case.started_at is not None
-    seen = eyes.inside or eyes.who.team == turn.team or case.published_at is not None
+    known = sees_case(eyes.who, case)
+    seen = sees_turn(eyes.who, turn.team) or case.published_at is not None
     _, met = marks.counted(opened, turn, case)
     groups = list(dict.fromkeys(one.group for one in turn.cases.values()))
     goals = tuple(v.GoalView(goal.id, goal.text, goal.criterion) for goal in sheet.goals)
@@ -82,8 +78,14 @@ def case_view(eyes: Eyes, case: CaseState, number: int) -> v.CaseView:
         score=str(row.score) if settled and (eyes.inside or published is not None) else "",
         published_at=published,
         appeal_until=published + opened.rules.appeal_ms if published is not None else None,
-        note=row.note if eyes.inside or published is not None else "",
+        reasons=_reasons(case) if eyes.inside or published is not None else (),
     )
+
+
+def _reasons(case: CaseState) -> tuple[str, ...]:
+    """Why its result is not what two referees signed, as people wrote it."""
+    said = [ruling.reason for ruling in case.rulings.values()] + [note.text for note in case.corrections]
+    return tuple(dict.fromkeys(said))
 
 
 def _scene(eyes: Eyes, scene: Scene) -> v.SceneView:
@@ -101,13 +103,14 @@ def _attempt(eyes: Eyes, case: CaseState, number: int) -> v.AttemptView:
     mine = {goal for goal, held in case.marks.get(me, {}).get(number, {}).items() if held.on}
     signed = me in found.by_seat
     ruling = case.rulings.get(number)
-    seats = tuple(_seat(eyes, case, seat, found, eyes.above or signed) for seat in turn.seats)
+    shown = sees_marks(eyes.who, signed)
+    seats = tuple(_seat(eyes, case, seat, found, shown) for seat in turn.seats)
     return v.AttemptView(
         number=number,
         why=why,
         counts=counts,
         seats=seats,
-        differ=found.differ if eyes.above or signed else (),
+        differ=found.differ if shown else (),
         missing=tuple(eyes.name(one) for one in found.missing),
         ruled=found.ruled,
         ruling=ruling.reason if ruling else "",

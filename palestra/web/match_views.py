@@ -111,7 +111,7 @@ class CaseView(msgspec.Struct, frozen=True, kw_only=True):
     score: str = ""  # exact, once it is agreed
     published_at: int | None = None
     appeal_until: int | None = None
-    note: str = ""
+    reasons: tuple[str, ...] = ()  # of rulings and corrections
 
 
 class PenaltyView(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ import uvicorn
 
 from palestra import console
 from palestra.contest.place import Place, first_link, pack_data
-from palestra.errors import PalestraError
+from palestra.errors import Told
 from palestra.pool import end_with_parent
 from palestra.web.oidc import Settings as Oidc
 from palestra.web.site import Setup, Site
@@ -90,9 +90,11 @@ def _require_port(serve: Serve) -> None:
         try:
             probe.bind((serve.host, serve.port))
         except OSError as error:
-            raise PalestraError(
+            raise Told(
                 f"The server cannot listen on {serve.host}, port {serve.port}: {error.strerror}. "
-                "Is it running already? Stop that one, or choose another with --port."
+                "Is it running already? Stop that one, or choose another with --port.",
+                f"服务器无法监听 {serve.host} 的端口 {serve.port}：{error.strerror}。"
+                "是否已有服务器在运行？请先停止它，或用 --port 另选端口。",
             ) from None
 
 

@@ -11,6 +11,10 @@ from litestar.testing import TestClient
 from palestra.contest.contest import Contest
 from palestra.contest.database import reading
 from palestra.contest.log import rows
+from palestra.contest.seeing import NOBODY, viewer_of
+from palestra.web.feed import Said, change
+from palestra.web.live import touched
+from palestra.web.match_live import in_lines, topic_of
 from tests.web.match_world import JPEG, MatchWorld, Sayer, match_world, sayers
 
 CASE = {"team": "t1", "case": "pick-1"}
@@ -222,3 +226,45 @@ def test_clocks_are_functions_that_outlive_the_server(world: MatchWorld, people:
     assert (dial["since"], dial["ran_ms"]) == (clock.since, clock.ran_ms)
     assert before["now"] - dial["since"] == clock.elapsed(world.clock()) == 12_345
     assert people["nobody"].get("/api/matches/m1/clock").json() == {"now": world.clock()}
+
+
+# Live
+
+
+def test_a_record_in_lines_is_the_same_record_and_a_mark_changes_few_of_them(
+    world: MatchWorld, people: dict[str, Sayer]
+) -> None:
+    world.begun().started()
+    awkward = '},{"id": "x"},\n{"'
+    people["rolf"].say("conduct.noted", team="t1", text=awkward)
+    before = people["hugo"].get("/api/matches/m1").text
+    assert msgspec.json.decode(in_lines(before)) == msgspec.json.decode(before)
+    people["rolf"].say("goal.marked", **CASE, attempt=1, goal="g1", on=True)
+    texts = (in_lines(text) for text in (before, people["hugo"].get("/api/matches/m1").text))
+    first, second = (Said("match", text, "1") for text in texts)
+    assert 0 < len(change(first, second)) < len(second.text) / 2
+
+
+def test_a_mark_touches_the_topics_of_its_match_alone(world: MatchWorld, people: dict[str, Sayer]) -> None:
+    world.begun().started()
+    found: list[set[str]] = []
+    world.contest.listen(lambda events: found.append(touched(world.site, events)))
+    people["rolf"].say("goal.marked", **CASE, attempt=1, goal="g1", on=True)
+    assert found == [{"desk:", "match:m1:"}]
+
+
+@pytest.mark.parametrize(
+    ("topic", "names"),
+    [("match", {"rolf", "hugo", "ann", "vera", "nobody"}), ("bench", {"hugo", "olga"}), ("side", {"ann", "cleo"})],
+    ids=["match", "bench", "side"],
+)
+def test_who_may_read_which_topic(world: MatchWorld, topic: str, names: set[str]) -> None:
+    world.begun()
+    for name in ("rolf", "hugo", "olga", "ann", "cleo", "vera", "nobody"):
+        viewer = viewer_of(world.state.accounts[name]) if name != "nobody" else NOBODY
+        found = topic_of(world.site, viewer, "en", topic, "m1")
+        assert bool(found) == (name in names or topic == "match"), name
+        for write in (found or {}).values():
+            said = write()
+            assert said and said.event == topic
+    assert topic_of(world.site, NOBODY, "en", topic, "none") is None

@@ -6,6 +6,8 @@
   const NEEDS = { "case.retried": ["why"], "program.restarted": ["approved_by", "reason"], "conduct.noted": ["text"] };
   let view = JSON.parse(root.dataset.view), turn = null, chosen = "", pressed = false, late = false, seen = "";
   let scene = { of: "", ticked: new Set(), photo: "" };
+  // One for all renderings: while a camera is open, the page goes on around it.
+  const photo = el("input", { type: "file", id: "photo", accept: "image/*", capture: "environment", onchange: (event) => take(event.target.files[0], scene) });
 
   // What is so
 
@@ -14,11 +16,15 @@
   const caseBy = (id) => turn.cases.find((one) => one.id === id);
   const toSign = () => turn.cases.find((one) => mustSign(one));
   function mustSign(one) {
-    const last = one.attempts[one.attempts.length - 1];
+    const last = attempt(one);
     return turn.seated && ["stopped", "time", "match"].includes(one.ended) && last && !last.signed && one.standing !== "published";
   }
   const shownCase = () => caseBy(chosen) || toSign() || caseBy(turn.current) || turn.cases[turn.cases.length - 1];
-  const attempt = (one) => one.attempts[one.attempts.length - 1];
+  // The attempt to mark or to sign; of a case that has ended, the first that counts and is not signed.
+  function attempt(one) {
+    const last = one.attempts[one.attempts.length - 1];
+    return (one.ended && view.rules.counts === "best" && one.attempts.find((found) => !found.signed)) || last;
+  }
   const stepOf = (kind, one) => view.steps.find((step) => step.kind === kind && (!step.wish.case || !one || step.wish.case === one.id));
   function can(kind, one) {
     return theirs() ? possible(turn, one).has(kind) : Boolean(stepOf(kind, one));
@@ -111,7 +117,6 @@
     const found = sceneOf(one), things = view.things.filter((thing) => one.things.includes(thing.number));
     const ready = things.every((thing) => found.ticked.has(thing.number)) && found.photo;
     const drawing = el("img", { class: "drawing", src: `${api}/layouts/${one.layout}`, alt: say("layout", { case: one.id }), onerror: (event) => { event.target.hidden = true; } });
-    const photo = el("input", { type: "file", id: "photo", accept: "image/*", capture: "environment", onchange: (event) => take(event.target.files[0], found) });
     return el("section", { class: "scene", "aria-labelledby": "scene-title" },
       el("h2", { id: "scene-title" }, say("scene")),
       el("div", { class: "pictures" },
@@ -203,7 +208,7 @@
         careful("penalty", "penalty.proposed"), careful("close", "turn.closed")),
       penalties.map((found) => el("p", { class: "penalty" }, `${found.rule}: ${found.reason} `, found.points, " ",
         found.confirmed_by ? el("span", { class: "soft" }, say("confirmed_by", { name: found.confirmed_by })) : el("span", { class: "bad" }, say("needs_second", { name: found.proposed_by })),
-        confirmable(found.id) ? press(`second-${found.id}`, name("penalty.confirmed"), true, () => ask(confirmable(found.id))) : "")));
+        confirmable(found.id) && !theirs() ? press(`second-${found.id}`, name("penalty.confirmed"), true, () => ask(confirmable(found.id))) : "")));
   }
 
   // The page
@@ -239,6 +244,8 @@
     if (turn) document.getElementById("whose").textContent = turn.name;
     if (open && stage.querySelector("details.again")) stage.querySelector("details.again").open = true;
     stage.scrollTop = top;
+    const chip = stage.querySelector('.chips [aria-pressed="true"]');
+    if (chip) chip.parentElement.scrollLeft = chip.offsetLeft - chip.parentElement.clientWidth / 2;
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
     seen = signature();
     tick();
