@@ -289,8 +289,9 @@ def test_signing_in_and_submitting_need_no_mouse(hall: Hall) -> None:
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_url(f"{hall.served.address}/phases/first")  # back where they wanted to go
+    page.wait_for_function("document.readyState === 'complete'")  # on a busy machine keys may come before the scripts
     tab_to(page, "Choose a file")
-    with page.expect_file_chooser() as chooser:
+    with page.expect_file_chooser(timeout=120_000) as chooser:
         page.keyboard.press("Enter")
     chooser.value.set_files(hall.answers("finn.csv", 0.3))
     tab_to(page, "Upload and submit")
