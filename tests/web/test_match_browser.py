@@ -376,6 +376,6 @@ def test_pages_fit_tablets_and_laptops_in_both_languages(match_hall: MatchHall, 
             expect(page.locator("#link .up")).to_be_visible()
             assert window.faults() == [], size
             if what == "referee":
-                assert page.evaluate(SMALL) == [], size
-                stop = page.locator("#stop").bounding_box()
-                assert stop and stop["y"] + stop["height"] < viewport["height"], size  # without scrolling
+                page.wait_for_function(f"() => ({SMALL})().length === 0")  # once it is laid out
+                within = "() => document.querySelector('#stop')?.getBoundingClientRect().bottom < innerHeight"
+                page.wait_for_function(within)  # without scrolling
