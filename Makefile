@@ -48,11 +48,14 @@ need = $(2) >/dev/null 2>&1 || { [ -n "$(APT)" ] && { [ -n "$$(ls /var/lib/apt/l
 demo: .venv/.installed system
 	$(BIN)/palestra demo $(ARGS)
 
+# Neighbours stay together, as what they need is made once; who has none left takes from the others.
+SHARED := -n auto --dist worksteal
+
 test: .venv/.tested system lint
-	$(BIN)/python -m tests.postgres $(BIN)/pytest -n auto -m 'not slow' $(ARGS)
+	$(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) -m 'not slow' $(ARGS)
 
 test-all: .venv/.tested system lint
-	$(BIN)/python -m tests.postgres $(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) $(ARGS)
 
 lint: .venv/.tested
 	$(BIN)/ruff check .

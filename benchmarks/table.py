@@ -1,4 +1,4 @@
-"""What the simulated table costs: its physics, its cameras, and the same pick in pybullet.
+"""What the table costs: its physics, its cameras, the same pick in pybullet; and how soon a referee's mark is seen.
 
 python -m benchmarks.table [--quick] [--only NAME ...]
 """
@@ -27,13 +27,16 @@ class Counts:
     rounds: int = 3
     periods: int = 1200  # a minute of the table's time
     looks: int = 200
+    marks: int = 300
 
 
-QUICK = Counts(1, 60, 5)
+QUICK = Counts(1, 60, 5, 10)
 
 
 def main() -> None:
-    claims: dict[str, Callable[[Counts], None]] = {"physics": physics, "cameras": cameras, "bullet": bullet}
+    claims: dict[str, Callable[[Counts], None]] = {
+        "physics": physics, "cameras": cameras, "bullet": bullet, "marks": marks,
+    }  # fmt: skip
     words = argparse.ArgumentParser(prog="python -m benchmarks.table")
     words.add_argument("--quick", action="store_true", help="tiny counts: that it works, and no numbers to believe")
     words.add_argument("--only", nargs="*", choices=claims, default=list(claims))
@@ -105,6 +108,20 @@ def bullet(counts: Counts) -> None:
     print(f"   MuJoCo here: {simulated_s / ours_s:.0f}× real time, the block is {_where(height)}")
     print(f"   pybullet:    {simulated_s / theirs_s:.0f}× real time, the block is {_where(their_height)}")
     print(f"   ratio: {theirs_s / ours_s:.2f}× as fast as pybullet")
+
+
+def marks(counts: Counts) -> None:
+    """A referee marks a sub-goal on a served match; the hall's screen and the head referee's page are told of it."""
+    from benchmarks import table_marks
+
+    found = table_marks.measure(counts.marks)
+    bare_ms = float(np.median(found.bare_ms))
+    print(f"   a bare round trip on loopback, as many bytes: {bare_ms:.2f} ms")
+    for screen, took in found.seen_ms.items():
+        median, p95, worst = (float(np.percentile(took, share)) for share in (50, 95, 100))
+        times = f"median {median:.1f} ms, p95 {p95:.1f} ms, worst {worst:.1f} ms"
+        print(f"   {screen}: {times}; {median / bare_ms:.0f} bare round trips")
+        _say(f"{len(took)} marks on {screen}", f"{p95:.1f} ms (p95)", "under 100 ms", p95 < 100)
 
 
 def _where(height: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palestra import contest_commands, data_commands, live_commands, score_commands
+from palestra import bench_commands, contest_commands, data_commands, live_commands, score_commands
 from palestra.command_parts import JsonOption, data_of, order_of, pairs
 from palestra.errors import PalestraError
 
@@ -26,7 +26,7 @@ app = typer.Typer(
 
 app.add_typer(contest_commands.app, name="contest")
 
-INTERRUPTED = 130  # the exit code after Ctrl-C
+INTERRUPTED = 130  # the exit code after Ctrl-C; docs/commands.md has them all
 
 
 @app.callback(invoke_without_command=True)
@@ -98,6 +98,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (live_commands.replay, "replay scores.parquet"),
     (score_commands.board, "board scores.parquet"),
     (score_commands.solve, "solve near-eye-gaze-v1 pupil --out answers.csv"),
+    (bench_commands.bench, "bench remote-gaze-v1 --list"),
     (data_commands.view, "view near-eye-gaze-v1 data --out data.html"),
     (data_commands.starter, "starter near-eye-gaze-v1 kit"),
 )
@@ -131,7 +132,7 @@ def doctor(json: JsonOption = False) -> None:
         console.show_rows(as_rows(found), False)
 
 
-@app.command(epilog="Example: palestra submit https://contest.example.org preliminary answers.csv")
+@app.command(epilog="Example: palestra submit http://127.0.0.1:8765 near-eye-gaze answers.csv")
 def submit(
     url: Annotated[str, typer.Argument(help="The contest server's address.")],
     phase: Annotated[str, typer.Argument(help="The phase's id.")],
@@ -175,7 +176,7 @@ def main() -> None:
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
             typer.echo(
-                "Stopped. `make`, `solve` and `demo` go on where they were when you call them again; "
+                "Stopped. `make`, `solve`, `bench` and `demo` go on where they were when you call them again; "
                 "what `play` recorded is kept, and the run can be repeated with the same --run.",
                 err=True,
             )

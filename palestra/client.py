@@ -54,6 +54,7 @@ REPLACED = 4001  # the code that the older of two connections with one token is 
 REFUSALS = range(400, 500)  # HTTP codes that another try does not change
 GONE = 410  # the one of them that says that the run is over
 LONGEST_NOTE = 200
+INTERRUPTED = 130  # the exit code after Ctrl-C
 KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}  # where the system has them
 OF_A_TICK = frozenset({"kind", "number", "trial", "ask", "deadline_s", "data"})
 
@@ -314,6 +315,9 @@ def main() -> NoReturn:
     except PalestraError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        _say("stopped; connect again with the same token, and the run goes on")
+        sys.exit(INTERRUPTED)
     sys.exit(0)
 
 

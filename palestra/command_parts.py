@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,10 @@ DataOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SetOption = Annotated[list[str], typer.Option("--set", help="NAME=VALUE, a setting; may be repeated.")]
+LanguageOption = Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the page that is written.")]
+ProtocolOption = Annotated[
+    str | None, typer.Option("--protocol", help="A benchmark protocol; `palestra bench TRACK --list` names them.")
+]
 
 
 def order_of(size: str, seed: int, without: tuple[str, ...]) -> "Order":
@@ -27,8 +31,8 @@ def order_of(size: str, seed: int, without: tuple[str, ...]) -> "Order":
     if size not in SIZES:
         raise typer.BadParameter(str(UnknownName("size", size, SIZES)), param_hint="--size")
     for name in without:
-        if name != "images":
-            raise typer.BadParameter(str(UnknownName("part", name, ["images"])), param_hint="--without")
+        if name not in ("images", "video"):
+            raise typer.BadParameter(str(UnknownName("part", name, ["images", "video"])), param_hint="--without")
     return Order(size, seed, without)  # type: ignore[arg-type]
 
 
@@ -69,6 +73,11 @@ def pairs(settings: list[str]) -> dict[str, str]:
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE.")
         pairs[name.strip()] = value.strip()
     return pairs
+
+
+def with_protocol(settings: list[str], protocol: str | None) -> dict[str, str]:
+    """Settings, among which a protocol is one."""
+    return {**pairs(settings), **({"protocol": protocol} if protocol else {})}
 
 
 def data_of(track: "Track", data: Path | None, quiet: bool) -> Path:

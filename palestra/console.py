@@ -190,6 +190,8 @@ def _cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
 
 
 def _number(value: float, metric: Metric) -> str:
+    if value != value:
+        return "–"  # there was nothing to compute it from
     whole = metric.unit not in ("", "deg") and value == round(value)
     return f"{value:.0f}" if whole else f"{value:.{DIGITS}f}"
 

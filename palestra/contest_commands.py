@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from palestra.command_parts import JsonOption, require_outputs
 from palestra.errors import PalestraError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ DatabaseOption = Annotated[
 FilesOption = Annotated[
     str, typer.Option("--files", envvar="PALESTRA_FILES", help="s3://… or a folder. Without it: beside the file.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without it, the first one.")]
 
 
@@ -75,7 +75,8 @@ def serve(
         raise PalestraError("Several server processes hear of each other through PostgreSQL: give --database too.")
     oidc = Settings(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
     place = _place(file, database, files)
-    run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
+    with _stopped_in_good_order():
+        run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
 
 
 @app.command(epilog="Example: palestra contest worker contest.toml --executor ray")
@@ -104,7 +105,7 @@ def worker(
 
 @contextmanager
 def _stopped_in_good_order() -> Iterator[None]:
-    """A worker that is told to stop while it starts ends as one that works does: it has taken no job yet."""
+    """A server or a worker that is told to stop while it starts ends as one that works does."""
     try:
         yield
     except KeyboardInterrupt:  # SIGTERM is taken for one as well
@@ -201,6 +202,9 @@ def export(
     from palestra import console
     from palestra.contest import exporting, signing
 
+    require_outputs(None, {".zip": archive})
+    if archive.exists():  # it may be the only one that is left of an earlier moment
+        raise PalestraError(f"{archive} is there already. Nothing was written; choose another name, or remove it.")
     place, contest = _place(file, database, files), _open(file, database, files)
     now = contest.now()
     plan = exporting.plan(contest.engine, contest.files, now, without or (), public, place.file)

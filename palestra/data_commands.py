@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from palestra.command_parts import DataOption, TrackArgument, data_of, order_of, reading, require_outputs
+from palestra.command_parts import (
+    DataOption,
+    LanguageOption,
+    TrackArgument,
+    data_of,
+    order_of,
+    reading,
+    require_outputs,
+)
 
 GUESSABLE = 1 << 64  # seeds below it can be tried out
 
@@ -15,8 +23,9 @@ def make(
     folder: Annotated[Path, typer.Argument(help="Where to write; new or empty, or an unfinished run to go on with.")],
     size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "tiny",
     seed: Annotated[str, typer.Option(help="A number: the same one gives the same bytes. Or `random`.")] = "0",
-    without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images.")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images, or video.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the data set's page (HTML).")] = None,
+    language: LanguageOption = "en",
     pack: Annotated[Path | None, typer.Option(help="Also pack what contestants get, without the truth (zip).")] = None,
 ) -> None:
     """Write a synthetic data set in the track's real on-disk format."""
@@ -35,11 +44,12 @@ def make(
     with console.progress("making", sum(part.weight for part in plan.parts)) as advance:
         making.run(chosen, order, plan, folder, advance)
     hidden = [f"{name}/" for name in chosen.hidden if (folder / name).is_dir()]
+    hidden += ["the truth in some of its files"] if chosen.in_part else []
     console.say(f"{folder} is ready. A contestant gets all of it but {' and '.join(hidden)}.")
     if report:
         from palestra.report import write_data_page
 
-        write_data_page(chosen, folder, report)
+        write_data_page(chosen, folder, report, language)
         console.say(f"Its page: {report}")
     if pack:
         with console.progress("packing", len(packing.shown(chosen, folder))) as advance:
@@ -72,6 +82,7 @@ def view(
         Path, typer.Option(help="Where to write: .html for `data`, .mp4 for a sequence, .png for the rest.")
     ],
     data: DataOption = None,
+    language: LanguageOption = "en",
 ) -> None:
     """Draw a data set: its page, a contact sheet, one trial with its truth, or a sequence as a film."""
     from palestra import console, registry
@@ -82,7 +93,7 @@ def view(
     chosen = registry.track(track)
     folder = data_of(chosen, data, False)
     with reading(chosen, folder):
-        draw(chosen, what, folder, out)
+        draw(chosen, what, folder, out, language)
     console.say(f"{out} is written.")
 
 
@@ -92,8 +103,10 @@ def starter(
     """Write a starter kit: data, a template, a stand-alone scorer and a first solution to change."""
     from palestra import console, registry
     from palestra.starter import write_kit
+    from palestra.tinydata import is_there
 
     chosen = registry.track(track)
-    data_of(chosen, None, False)
+    if not is_there(chosen):
+        console.say(f"Making the tiny data set of {chosen.id}, once …")
     write_kit(chosen, folder)
     console.say(f"{folder} is ready: begin with {folder / 'README.md'}.")

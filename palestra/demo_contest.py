@@ -89,7 +89,8 @@ def _write_rules(file: Path, tracks: Sequence[Track], size: str) -> None:
         'zh = "Palestra 支持的全部赛题，数据均为合成。" }\n'
     )
     phases = [
-        f'\n[[phase]]\nid = "{track.id}"\ntitle = "{track.title}"\ntrack = "{track.id}"\n'
+        f'\n[[phase]]\nid = "{track.id}"\ntrack = "{track.id}"\n'
+        f'title = {{ en = "{track.title}", zh = "{track.title_zh or track.title}" }}\n'
         f'data = "{track.id}/data-{size}"\nopens = {opens.isoformat()}\ncloses = {closes.isoformat()}\n'
         'quota = "20 per day"\naccess = "open"\n'
         for track in tracks

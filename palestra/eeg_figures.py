@@ -338,11 +338,11 @@ def _films_table() -> Table:
         [film.video, film.seconds, film.emotion.valence, film.emotion.name, film.emotion.label, film.emotion.name_zh]
         for film in material.FILMS
     ]
-    odd = "; ".join(
-        f"{odd.video} lasts {odd.usual_s}\u00a0s, but longer for {_people(odd.people)}: the {odd.crop} is cut"
+    odd = " ".join(
+        f"{odd.video} lasts {odd.usual_s}\u00a0s, but longer for {_people(odd.people)}: the {odd.crop} is cut."
         for odd in material.ODD
     )
-    return Table("Videos", columns, rows, f"Odd ones: {odd}. Shortened data sets have none of these.")
+    return Table("Videos", columns, rows, f"Some are odd. {odd} Shortened data sets have none of these.")
 
 
 def _people(numbers: range) -> str:
@@ -375,7 +375,7 @@ def window(eeg_uv: Floats, words: Mapping[str, str]) -> Image:
         cv2.polylines(image, [np.round(16 * points).astype(np.int32)], False, DARK, 1, cv2.LINE_AA, 4)
         _words(image, name, (6, round(middle) + 5), 0.5)
     _heading(image, words)
-    _words(image, f"1 s, {step_uv:g} microvolts from line to line", (WIDTH - 330, 27), 0.55)
+    _words(image, f"1 s, {step_uv:g} uV", (WIDTH - 120, 27), 0.55)  # across, and from line to line
     return image
 
 

@@ -40,9 +40,11 @@ STYLE: dict[str, Any] = {
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.linewidth": 0.7, "xtick.major.width": 0.7, "ytick.major.width": 0.7, "axes.axisbelow": True,
     "axes.spines.top": False, "axes.spines.right": False, "grid.color": FAINT, "grid.linewidth": 0.7,
-    "legend.frameon": False, "figure.constrained_layout.use": True, "svg.hashsalt": "palestra",
+    "legend.frameon": False, "figure.constrained_layout.use": True, "svg.hashsalt": "palestra", "svg.fonttype": "none",
     "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none",
 }  # fmt: skip
+# Figures are laid out for the first; the second is as wide, and later ones are narrower.
+FONTS = "DejaVu Sans, Verdana, Noto Sans, Noto Sans CJK SC, Noto Sans SC, PingFang SC, Microsoft YaHei, sans-serif"
 _one_at_a_time = threading.RLock()
 
 
@@ -61,16 +63,19 @@ def drawn(draw: Callable[P, R]) -> Callable[P, R]:
 
 @drawn
 def svg(figure: Figure) -> str:
-    """The figure as an `<svg>` element that needs no font, style sheet or address from outside."""
-    from matplotlib import rc_context
+    """The figure as an `<svg>` element that needs no style sheet or address from outside.
 
+    Words stay words, which the reader's browser draws: so they can be searched for, and told in another language.
+    """
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))  # the same figure gives the same bytes
     buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "path" if _has_glyphs(figure) else "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser draws those
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # browsers have fonts for those
         figure.savefig(buffer, format="svg", metadata=nothing, dpi=150)
     text = buffer.getvalue()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'font-family: [^;"]*; | transform="rotate\(-0 [^"]*"', "", text)  # the whole figure has one family
+    text = text.replace("<svg", f'<svg font-family="{FONTS}"', 1)
     for colour, name in VARIABLES.items():
         text = text.replace(colour, f"var(--{name}, {colour})")
     return text
@@ -98,8 +103,14 @@ def cumulative(values: Mapping[str, ArrayLike], xlabel: str, title: str = "Cumul
 
 
 @drawn
-def direction_map(yaw: ArrayLike, pitch: ArrayLike, error: ArrayLike, label: str = "mean error (°)") -> Chart:
-    """The error against the gaze direction: the mean in each cell, and dots where too few trials make a mean."""
+def direction_map(
+    yaw: ArrayLike,
+    pitch: ArrayLike,
+    error: ArrayLike,
+    label: str = "mean error (°)",
+    title: str = "Error by gaze direction",
+) -> Chart:
+    """The error against a direction: the mean in each cell, and dots where too few trials make a mean."""
     points = np.column_stack([np.asarray(column, np.float64) for column in (yaw, pitch, error)])
     points = points[np.isfinite(points).all(axis=1)]
     edges = _edges(points[:, :2], cells=int(np.clip(np.sqrt(len(points) / MIN_CELL), 6, 24)))
@@ -118,7 +129,7 @@ def direction_map(yaw: ArrayLike, pitch: ArrayLike, error: ArrayLike, label: str
     axes.set(xlabel="yaw (°)", ylabel="pitch (°)", aspect="equal")
     width = edges[0][1] - edges[0][0]
     note = f"Mean of each {width:g}° × {width:g}° cell. Cells with fewer than {MIN_CELL} trials show them as dots."
-    return Chart("Error by gaze direction", svg(figure), note)
+    return Chart(title, svg(figure), note)
 
 
 @drawn
@@ -233,16 +244,6 @@ def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]
 
     figure = Figure(figsize=(width, height))
     return figure, list(figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)[0])
-
-
-def _has_glyphs(figure: Figure) -> bool:
-    """Whether matplotlib's own font can draw the words; if not (Chinese), the reader's browser has fonts that can."""
-    from matplotlib.font_manager import findfont, get_font
-    from matplotlib.text import Text
-
-    known = get_font(findfont("DejaVu Sans")).get_charmap()
-    words = "".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
-    return all(ord(letter) in known for letter in words if letter.isprintable())
 
 
 def _finite(values: ArrayLike) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import typer
 from palestra.command_parts import (
     DataOption,
     JsonOption,
+    LanguageOption,
     SetOption,
     TrackArgument,
     data_of,
@@ -33,6 +34,7 @@ def play(
     run: Annotated[Path | None, typer.Option(help="Where to record the run; a new folder by default.")] = None,
     json: JsonOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a page with the result and its timeline (HTML).")] = None,
+    language: LanguageOption = "en",
     films: Annotated[Path | None, typer.Option(help="A folder for films of the cases (MP4).")] = None,
     settings: SetOption = [],  # noqa: B006 - Typer copies it
     listen: Annotated[str | None, typer.Option(help="HOST:PORT to listen on for `palestra.client`.")] = None,
@@ -63,7 +65,7 @@ def play(
     if report:
         from palestra.timeline import write_run
 
-        write_run(chosen, played.scored, played.recording, folder, report)
+        write_run(chosen, played.scored, played.recording, folder, report, language)
     if films and chosen.films:
         made = chosen.films(folder, played.recording, films)
         console.say(f"{len(made)} films are in {films}.")
@@ -89,6 +91,7 @@ def replay(
     data: DataOption = None,
     json: JsonOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a page with a run's timeline (HTML).")] = None,
+    language: LanguageOption = "en",
 ) -> None:
     """Compute a Result again from what was recorded, tell whether it is the same, and show a run's timeline."""
     from palestra import console, saved
@@ -101,7 +104,7 @@ def replay(
         if report:
             from palestra.timeline import write_run
 
-            write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report)
+            write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report, language)
         console.show_replayed(replayed, json)
         _exit_if_invalid(replayed.scored.values())
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from palestra.films import Film
+    from palestra.protocols import Protocol
     from palestra.report import Block
 
 SIZES = ("tiny", "small", "paper")
@@ -110,6 +111,22 @@ class Draws:
 
 
 @dataclass(frozen=True)
+class Both:
+    """A text in both languages that pages are shown in."""
+
+    en: str
+    zh: str
+
+    @classmethod
+    def same(cls, name: str) -> Both:
+        """What is not translated, whatever it says: a name that somebody chose."""
+        return cls(name, name)
+
+
+Text = str | Both  # what is English alone is looked up in report_phrases.py
+
+
+@dataclass(frozen=True)
 class Metric:
     """One number that a run earns, from the scores of all its trials."""
 
@@ -118,6 +135,31 @@ class Metric:
     better: Literal["lower", "higher"]
     reduce: Callable[[pl.DataFrame, Draws], NDArray[np.float64]]  # one number per resample
     title: str = ""
+    title_zh: str = ""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Samples of a data set, to learn from or to be tested on."""
+
+    data: Path
+    rows: pl.DataFrame  # one per sample; those of a test lack the columns that begin with `truth_`
+    options: Mapping[str, str] = field(default_factory=dict)  # of the solution
+
+
+@dataclass(frozen=True)
+class Study:
+    """The samples of a track whose truth is known to whoever has the data, and protocols to learn and test on them.
+
+    Samples have the columns `trial`, `piece` and whatever the track's truth has: what begins with `truth_` is not
+    shown to a program that is tested.
+    """
+
+    pieces: Callable[[Path], Sequence[Mapping[str, str]]]  # attributes of each piece; `piece` is its name
+    samples: Callable[[Path, Sequence[str]], pl.DataFrame]  # of the named pieces, in their order
+    protocols: tuple[Protocol, ...]
+    # Tested samples with what is to be known of how they were trained for, given the samples that were learnt from.
+    judge: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True)
@@ -139,12 +181,14 @@ class Track:
     answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
     stream: Callable[[Path], Sequence[Sitting]] | None = None  # what is sent live, in order
     episode: Callable[[Path], Sequence[Case]] | None = None  # worlds to act in, in order
+    judged: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # what referees decided (collect/judged.py), scored
     hear: Callable[[Any], Mapping[str, Any]] | None = None  # a live answer as columns; ValueError says what is wrong
     signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
     content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
     write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
     suffix: str = ".csv"  # of a submission file
+    most_bytes: Callable[[pl.DataFrame], int] | None = None  # of a submission file for these trials
     blank: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # answers of a template submission, from the trials
     units: tuple[str, ...] = ("unit",)
     groups: tuple[str, ...] = ()  # columns that reports break down by, where the data has them
@@ -153,16 +197,24 @@ class Track:
     charts: Callable[[pl.DataFrame], list[Block]] | None = None  # what a result's page shows of its scored rows
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
+    pictured: str = ""  # what such a picture shows, in words
+    caption: Callable[[Mapping[str, Any]], Both] | None = None  # what a trial came to; its error then only sorts
     film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
+    still: Callable[[Path, str], NDArray[np.uint8]] | None = None  # a frame of a sequence as RGB, where more is to see
     review: Callable[[Path, Any, str], list[Block]] | None = None  # an entrant's recorded run, played again
     films: Callable[[Path, Any, Path], list[Path]] | None = None  # films of a recorded run, written into a folder
+    study: Study | None = None  # how its labelled samples are learnt from and tested on, for `palestra bench`
     make: Callable[[Order], Plan] | None = None
     hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
+    # Files that hold truth beside what may be seen, by their paths in the data set: what contestants get, if anything.
+    in_part: Callable[[Path], Mapping[Path, bytes | None]] | None = None
     describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
     settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
     configure: Callable[[Any], Track] | None = None  # the same track under other settings
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
     ties: tuple[str, ...] = ()  # metrics that part entrants who are equal in the first one, in order
+    title_zh: str = ""
+    chinese: Mapping[str, str] = field(default_factory=dict)  # of what its pages say in English; see phrasing.py
 
     def __post_init__(self) -> None:
         if isinstance(self.units, str):  # one name is an easy slip, and would be taken for a tuple of letters
@@ -171,7 +223,7 @@ class Track:
     @property
     def arrives(self) -> list[str]:
         """How answers may arrive."""
-        ways = {"file": self.answers, "stream": self.stream, "episode": self.episode}
+        ways = {"file": self.answers, "stream": self.stream, "episode": self.episode, "judged": self.judged}
         return [name for name, given in ways.items() if given]
 
     @property
@@ -225,7 +277,8 @@ class Solution:
     """A reference program for a track.
 
     For files it learns from the training part and then answers some trials at a time (`fit`, `predict`, `parts_by`);
-    for streams it is a class (`plays`), which is run as a contestant's is.
+    for protocols it is a class that learns and is tested anew in each fold (`learns`); for streams it is a class
+    (`plays`), which is run as a contestant's is.
     """
 
     track: str
@@ -234,6 +287,7 @@ class Solution:
     fit: Callable[[Path, Mapping[str, str]], Any] | None = None  # data and options in, a picklable model out
     predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame] | None = None  # data, some trials, the model → answers
     parts_by: tuple[str, ...] = ()  # trials that share these columns are answered together
+    learns: str | None = None  # "module:Class" with fit(Material) and predict(Material), for `palestra bench`
     plays: str | None = None  # "module:Class" with get_data and algorithm, or reset and act
     knows: str | None = None  # "module:Class" that may see the world itself, to show that cases can be solved
     options: Mapping[str, str] = field(default_factory=dict)  # name → default, set with --set

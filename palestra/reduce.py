@@ -1,12 +1,13 @@
 """From the scores of all trials to one number: the usual ways, for `Metric(reduce=…)`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from palestra.metrics.order import at_shares, weighted_at_shares
+from palestra.metrics.rays import sensitivity
 from palestra.metrics.resample import weighted_mean
 from palestra.records import Draws
 
@@ -62,5 +63,39 @@ def mean_over(group: str, inner: Reduce) -> Reduce:
             parts.append(inner(rows.filter(chosen), Draws(draws.unit_of[chosen], draws.weights)))
         found: NDArray[np.float64] = np.mean(parts, axis=0)
         return found
+
+    return reduce
+
+
+def among(condition: pl.Expr, inner: Reduce) -> Reduce:
+    """A number of those rows alone for which a condition holds; NaN where it holds for none."""
+
+    def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
+        chosen = rows.select(condition.fill_null(False).alias("chosen"))["chosen"].to_numpy()
+        if not chosen.any():
+            return np.full(len(draws.weights), np.nan)
+        return inner(rows.filter(chosen), Draws(draws.unit_of[chosen], draws.weights))
+
+    return reduce
+
+
+def growth_of_means(column: str, experiments: Sequence[tuple[str, str]], pairs: Sequence[str]) -> Reduce:
+    """By what share a mean grows from an easier experiment to a harder one (Eq. 10), over pairs of them.
+
+    A pair is what shares the columns `pairs`. One whose easier mean is 0 has no such share, and is left out.
+    """
+
+    def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
+        means = rows.with_columns(pl.Series(" unit", draws.unit_of)).group_by("experiment", *pairs, maintain_order=True)
+        found = means.agg(pl.col(column).mean().alias(" mean"), pl.col(" unit").first())
+        growths, units = [], []
+        for harder, easier in experiments:
+            hard, easy = (found.filter(pl.col("experiment") == name) for name in (harder, easier))
+            both = easy.join(hard, on=list(pairs), suffix=" hard", maintain_order="left")
+            growths.append(sensitivity(both[" mean hard"].to_numpy(), both[" mean"].to_numpy()))
+            units.append(both[" unit"].to_numpy())
+        growth, unit = np.concatenate(growths), np.concatenate(units)
+        defined = ~np.isnan(growth)
+        return weighted_mean(growth[defined], unit[defined], draws.weights)
 
     return reduce

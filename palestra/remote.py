@@ -19,7 +19,8 @@ import httpx
 import msgspec
 
 from palestra.contest.packs import Manifest, fetch
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, refuse
+from palestra.formats.files import human_bytes, shown_name
 from palestra.web import live_views as lv
 from palestra.web import views as v
 from palestra.web.api_views import Begin, Contest, Me, Progress, Submitted
@@ -87,7 +88,14 @@ class Server:
         self, phase: str, file: Path, advance: Advance | None = None, purpose: str = "answers"
     ) -> v.SubmissionPage:
         """Send a file, in pieces that are sent again where the connection fails, and wait for what becomes of it."""
+        if form := self.form(phase, purpose):
+            require_fit(form, file)
         return self.follow(self.upload(phase, file, advance, purpose))
+
+    def form(self, phase: str, purpose: str = "answers") -> v.UploadForm | None:
+        """What may be handed in: kinds of files, their size, what is left of the quotas. Nothing: none of this purpose
+        is asked of your team."""
+        return next((form for form in self.submissions(phase).forms if form.purpose == purpose), None)
 
     def upload(self, phase: str, file: Path, advance: Advance | None = None, purpose: str = "answers") -> str:
         """Send a file; the id of the submission that it became."""
@@ -165,6 +173,17 @@ class Server:
                     return answer
             self._wait(0.5 * 2**i)
         raise AssertionError
+
+
+def require_fit(form: v.UploadForm, file: Path) -> None:
+    """Refuse a file that the server would refuse after it was sent: a submission that is refused counts as a faulty
+    one. Where the rules ask for a name, the server says so before anything is sent."""
+    name, size, free = shown_name(file), file.stat().st_size, "Nothing was sent, and nothing counts against you"
+    if form.suffixes and not form.file_name and not file.name.lower().endswith(form.suffixes):
+        found = f"a {file.suffix} file" if file.suffix else "a file without an ending"
+        refuse(name, found, f"one that ends in {' or '.join(form.suffixes)}. {free}")
+    if size > form.limit_bytes:
+        refuse(name, human_bytes(size), f"{human_bytes(form.limit_bytes)} at most. {free}")
 
 
 class _Moved(PalestraError):

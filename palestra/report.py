@@ -1,48 +1,50 @@
 """Report pages: what a run earned or what a data set holds, as one HTML file that opens anywhere, also offline.
 
-A result's page shows the truth of the trials it pictures: it is for whoever may know the truth.
+Pages are made in English and Chinese at once (report_words.py); what is written is one of them, or both in one file,
+for a server to choose from. A result's page shows the truth of the trials it pictures: it is for whoever may know it.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-import os
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import polars as pl
 
-from palestra.errors import PalestraError, Refused
 from palestra.formats.files import write_bytes
-from palestra.records import Estimate, Metric, Result, Track
+from palestra.records import Both, Estimate, Metric, Result, Text, Track
+from palestra.report_words import book_of, in_both, marked, marked_figure, only
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from palestra.phrasing import Phrasebook
     from palestra.scoring import Scored
 
-WORST, MEDIAN, SAMPLES = 12, 4, 12  # trials that are pictured
 LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
-PICTURE_WIDTH = 1000  # pixels; wider ones are made smaller, to keep pages light
-HIDDEN = frozenset({"truth", "test_GT"})  # folders that a data set's own page never opens
-COUNTED = ("points", "blinks")  # units of which there are whole ones
+COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
 NONE = "–"
-Cell = str | int | float | bool | None
+NUMBER = re.compile(r"[-−+]?\d[\d.,°%\s–−-]*(?: [a-z]{1,6}(?: – [-−]?\d[\d.,]* [a-z]{1,6})?)?")  # 7 s, 7 s – 9 s
+Cell = Text | int | float | bool | None
+Languages = Literal["en", "zh", "both"]
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under column titles; numbers are written as a reader expects."""
 
-    title: str
-    columns: Sequence[str]
+    title: Text
+    columns: Sequence[Text]
     rows: Sequence[Sequence[Cell]]
-    note: str = ""
+    note: Text = ""
     total: bool = False  # whether the last row sums up the others
     alone: bool = False  # whether it has a row of the page for itself, however narrow it is
 
@@ -51,18 +53,19 @@ class Table:
 class Chart:
     """A figure as an `<svg>` element, which is put into the page as it is: only from `palestra.figures`."""
 
-    title: str
+    title: Text
     svg: str
-    note: str = ""
+    note: Text = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what it says of this data set alone
 
 
 @dataclass(frozen=True)
 class Gallery:
     """Pictures with captions; a caption without bytes stands alone."""
 
-    title: str
-    pictures: Sequence[tuple[str, bytes]]  # caption, PNG
-    note: str = ""
+    title: Text
+    pictures: Sequence[tuple[Text, bytes]]  # caption, PNG
+    note: Text = ""
 
 
 Block = Table | Chart | Gallery
@@ -78,43 +81,70 @@ class Verdict:
     headline: tuple[str, str, str]  # what ranks: its title, its value, its interval
 
 
-def write_page(file: Path, title: str, lead: str, blocks: Sequence[Block], verdict: Verdict | None = None) -> None:
+@dataclass(frozen=True)
+class Page:
+    """All that stands on a page. The track, where it is given, knows the Chinese of what it says."""
+
+    title: Text
+    lead: Text
+    blocks: Sequence[Block]
+    verdict: Verdict | None = None
+    track: Track | None = None
+
+
+def write_page(page: Page, file: Path, language: Languages = "en") -> None:
     """Write a page whole or not at all. Everything but a chart's SVG is escaped: names come from strangers."""
+    html = _rendered(page, book_of(page.track))
+    write_bytes(file, (html if language == "both" else only(html, language)).encode("utf-8"))
+
+
+def _rendered(page: Page, book: Phrasebook) -> str:
+    """The page in both languages."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def say(cell: Cell) -> Markup:
+        return marked(cell if isinstance(cell, Both) else as_text(cell), book)
 
     pages = Environment(loader=PackageLoader("palestra", "page"), autoescape=True, undefined=StrictUndefined,
                         trim_blocks=True, lstrip_blocks=True)  # fmt: skip
-    pages.globals |= {"shown": as_text, "numeric": _numeric_columns, "data_uri": _data_uri, "width_px": _width_px,
-                      "small": _is_small, "long": LONG}  # fmt: skip
-    sections = [[_with_own_ids(chart, i) for i, chart in group] for group in _side_by_side(blocks)]
-    html = pages.get_template("report.html").render(title=title, lead=lead, sections=sections, verdict=verdict)
-    write_bytes(file, html.encode("utf-8"))
+    pages.globals |= {"say": say, "shown": as_text, "numeric": _numeric_columns, "data_uri": _data_uri,
+                      "width_px": _width_px, "small": _is_small, "long": LONG}  # fmt: skip
+    sections = [[(i, _with_words(block, i, book)) for i, block in group] for group in _side_by_side(page.blocks)]
+    title = in_both(page.title, book)
+    window = " · ".join(dict.fromkeys((title.en, title.zh)))  # which is in no element that could be hidden
+    return pages.get_template("report.html").render(page=page, window=window, sections=sections)
 
 
-def write_result(
-    track: Track, scored: Scored, data: Path, file: Path, extra: Sequence[Block] = (), pictures: bool = True
-) -> None:
+def write_result(track: Track, scored: Scored, data: Path, file: Path, language: Languages = "en") -> None:
+    write_page(result_page(track, scored, data), file, language)
+
+
+def result_page(track: Track, scored: Scored, data: Path, extra: Sequence[Block] = (), pictures: bool = True) -> Page:
     """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from.
 
     Pictures of trials have the truth drawn into them: contestants get the page without.
     """
+    from palestra.report_pictures import galleries
+
     result = scored.result
     estimate = result.metrics.get(track.ranks.name, Estimate(math.nan))
     headline = (metric_title(track.ranks), number(estimate.value, track.ranks.unit), _interval(estimate, track.ranks))
     verdict = Verdict(result.entrant, result.valid, result.invalid_because, headline)
     lead = f"{track.id} · {scored.rows.height:,} trials"
     blocks = [_summary(track, result), *_figures(track, scored), *_breakdowns(track, result),
-              *(_galleries(track, scored.rows, data) if pictures else ()), *extra, _provenance(result)]  # fmt: skip
-    write_page(file, track.title, lead, blocks, verdict)
+              *(galleries(track, scored.rows, data) if pictures else ()), *extra, _provenance(result)]  # fmt: skip
+    return Page(track.title, lead, blocks, verdict, track)
 
 
-def write_data_page(track: Track, data: Path, file: Path) -> None:
+def write_data_page(track: Track, data: Path, file: Path, language: Languages = "en") -> None:
     """The page of a data set, for whoever holds it: where that includes the truth, its distribution shows."""
+    from palestra.report_pictures import samples
+
     blocks: list[Block] = list(track.describe(data)) if track.describe else []
-    pictures = _sample_pictures(track, data)
-    if pictures:
+    if pictures := samples(track, data):
         blocks.append(Gallery("Samples", pictures, "Spread evenly over the data set."))
-    write_page(file, f"{track.title}: the data set", f"{track.id} · {data.resolve().name}", blocks)
+    lead = Both.same(f"{track.id} · {data.resolve().name}")
+    write_page(Page(f"{track.title}: the data set", lead, blocks, track=track), file, language)
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -137,6 +167,8 @@ def as_text(cell: Cell) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return f"{cell:,}"
+    if isinstance(cell, Both):
+        return cell.en
     return number(cell) if isinstance(cell, float) else str(cell)
 
 
@@ -182,12 +214,12 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
     rows, result = scored.rows, scored.result
     if track.charts and rows.height:
         yield from track.charts(rows)
-    if track.error in rows.columns and _is_graded(rows[track.error]):
-        axis = _error_name(track) + (" (°)" if _error_unit(track) else "")
+    if track.caption is None and track.error in rows.columns and _is_graded(rows[track.error]):
+        axis = error_name(track) + (" (°)" if error_unit(track) else "")
         yield figures.cumulative({result.entrant: rows[track.error].to_numpy()}, axis)
         if track.direction and set(track.direction) <= set(rows.columns):
             # What a missing answer is charged says nothing of a direction and would drown the rest.
-            yaw, pitch, error = (_answered(rows)[name].to_numpy() for name in (*track.direction, track.error))
+            yaw, pitch, error = (answered_of(rows)[name].to_numpy() for name in (*track.direction, track.error))
             yield figures.direction_map(yaw, pitch, error, f"mean {axis}")
     if result.by.get(result.unit) and track.ranks.name in result.metrics:
         overall = result.metrics[track.ranks.name].value
@@ -199,11 +231,16 @@ def _is_graded(errors: pl.Series) -> bool:
     return not errors.is_empty() and (errors.dtype.is_float() or bool((errors.cast(pl.Float64) > 1).any()))
 
 
+def answered_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The trials that have an answer."""
+    return rows.filter("answered") if "answered" in rows.columns else rows
+
+
 def _breakdowns(track: Track, result: Result) -> Iterator[Table]:
     """One table per group, each ended by the numbers over all trials."""
     for name, rows in result.by.items():
-        if not rows:
-            continue
+        if not rows or (name == result.unit and all(row.get("trials") == 1 for row in rows)):
+            continue  # units of one trial each are what the trials' own table says
         metrics = [metric for metric in track.metrics if metric.name in rows[0] and metric.name in result.metrics]
         cells: list[list[Cell]] = [
             [as_text(row[name]), row.get("trials"), *(number(row[m.name], m.unit) for m in metrics)] for row in rows
@@ -219,95 +256,19 @@ def _breakdowns(track: Track, result: Result) -> Iterator[Table]:
         yield Table(f"By {column_title(name).lower()}", columns, cells, total=True)
 
 
-def _galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery]:
-    """The worst and the median trials. Those without an answer have nothing to picture and are counted instead."""
-    if track.picture is None or track.error not in rows.columns:
-        return
-    answered = _answered(rows).sort(track.error, descending=True)
-    gaps = rows.height - answered.height
-    note = f"{gaps:,} more trial{'s' * (gaps != 1)} had no answer; they are charged as the rules say." if gaps else ""
-    worst = answered.head(WORST)
-    pictures = [_pictured(track, data, row) for row in worst.iter_rows(named=True)]
-    if pictures or gaps:
-        yield Gallery("Worst trials", pictures or [("no answer", b"")], note)
-    if answered.height > WORST:
-        middle = answered.slice(max(answered.height // 2 - MEDIAN // 2, WORST), MEDIAN)
-        yield Gallery("Median trials", [_pictured(track, data, row) for row in middle.iter_rows(named=True)])
-
-
-def _answered(rows: pl.DataFrame) -> pl.DataFrame:
-    """The trials that have an answer."""
-    return rows.filter("answered") if "answered" in rows.columns else rows
-
-
-def _pictured(track: Track, data: Path, row: Mapping[str, Any]) -> tuple[str, bytes]:
-    caption = f"{row['trial']} · {_error_name(track)} {number(row[track.error], _error_unit(track))}"
-    try:
-        return caption, _picture(track, data, row)
-    except (KeyError, TypeError, ValueError, OSError, PalestraError):
-        return f"{caption} · no picture", b""  # a page with a gap is better than none
-
-
-def _picture(track: Track, data: Path, row: Mapping[str, Any]) -> bytes:
-    from palestra.pictures import at_most, png
-
-    if track.picture is None:
-        raise KeyError("picture")
-    return png(at_most(track.picture(data, row), PICTURE_WIDTH))
-
-
-def _sample_pictures(track: Track, data: Path) -> list[tuple[str, bytes]]:
-    """Trials as their track pictures them; where that needs the truth, picture files that contestants get anyway."""
-    from palestra.pictures import at_most, png, read_image
-
-    try:
-        trials = track.trials(data)
-    except Refused:  # what is sent live, a contestant does not have
-        return []
-    chosen = trials.gather_every(max(trials.height // SAMPLES, 1)).head(SAMPLES)
-    try:
-        return [(str(row["trial"]), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
-    except (KeyError, TypeError):
-        files = _spread_files(data, SAMPLES, HIDDEN | set(track.hidden))
-        root = os.path.commonpath([data, *files[:1]] if len(files) < 2 else files)  # what all names share says nothing
-        names = [str(file.relative_to(root).with_suffix("")) for file in files]
-        images = (at_most(read_image(file), PICTURE_WIDTH // 2) for file in files)
-        return [(name, png(image)) for name, image in zip(names, images, strict=True)]
-
-
-def _spread_files(folder: Path, count: int, without: frozenset[str] = HIDDEN) -> list[Path]:
-    """PNG files from all over a folder. Only folders on the way are listed: a data set may have a million files."""
-    found = sorted(folder.iterdir())
-    folders = [path for path in found if path.is_dir() and path.name not in without]
-    files = [path for path in found if path.suffix == ".png"]
-    if not folders:
-        return _spread(files, count)
-    chosen = _spread(folders, count)
-    shares = [count * (i + 1) // len(chosen) - count * i // len(chosen) for i in range(len(chosen))]
-    parts = {path: _spread_files(path, share) for path, share in zip(chosen, shares, strict=True)}
-    if any(parts.values()) and not all(parts.values()):  # a folder of labels must not use up its share
-        return _spread_files(folder, count, without | {path.name for path, part in parts.items() if not part})
-    return [file for part in parts.values() for file in part]
-
-
-def _spread(things: list[Path], count: int) -> list[Path]:
-    count = min(count, len(things))
-    return [things[(2 * i + 1) * len(things) // (2 * count)] for i in range(count)]
-
-
 def _provenance(result: Result) -> Table:
     about = msgspec.to_builtins(result.provenance)
     about |= {f"setting {name}": value for name, value in about.pop("settings").items()}
-    rows = [[column_title(name), value if isinstance(value, str) else NONE if value is None else str(value)]
-            for name, value in about.items()]  # fmt: skip
+    told = {name: value if name == "sandbox" else Both.same(str(value)) for name, value in about.items()}
+    rows: list[list[Cell]] = [[column_title(name), value] for name, value in told.items()]
     return Table("Where this result comes from", ["", ""], rows, alone=True)
 
 
-def _error_name(track: Track) -> str:
+def error_name(track: Track) -> str:
     return column_title(track.error.removesuffix("_deg")).lower()
 
 
-def _error_unit(track: Track) -> str:
+def error_unit(track: Track) -> str:
     return "deg" if track.error.endswith("_deg") else ""
 
 
@@ -315,7 +276,7 @@ def _numeric_columns(table: Table) -> list[bool]:
     """Which columns hold numbers, and so are set to the right."""
     written = [[as_text(cell) for cell in row] for row in table.rows]
     columns = [[row[i] for row in written if row[i] not in ("", NONE)] for i in range(len(table.columns))]
-    return [all(re.fullmatch(r"[-−+]?\d[\d.,°%\s–−-]*", text) for text in column) for column in columns]
+    return [all(NUMBER.fullmatch(text) for text in column) for column in columns]
 
 
 def _data_uri(png: bytes) -> str:
@@ -352,9 +313,10 @@ def _is_small(gallery: Gallery) -> bool:
     return all(width < 2 * height for width, height in sizes)
 
 
-def _with_own_ids(block: Block, i: int) -> Block:
-    """A chart whose ids no other chart on the page has: matplotlib numbers them alike in every figure."""
+def _with_words(block: Block, i: int, book: Phrasebook) -> Block:
+    """A chart in both languages, with ids that no other chart on the page has: matplotlib numbers them alike."""
     if not isinstance(block, Chart):
         return block
     own = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>c{i}-", block.svg)
-    return Chart(block.title, re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", own, count=1), block.note)
+    own = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", own, count=1)
+    return replace(block, svg=marked_figure(own, book, block.words))

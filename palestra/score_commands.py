@@ -8,12 +8,15 @@ import typer
 from palestra.command_parts import (
     DataOption,
     JsonOption,
+    LanguageOption,
+    ProtocolOption,
     SetOption,
     TrackArgument,
     data_of,
     pairs,
     reading,
     require_outputs,
+    with_protocol,
 )
 from palestra.errors import PalestraError, Refused
 
@@ -23,13 +26,14 @@ def check(
     submission: Annotated[Path, typer.Argument(help="The file, folder or archive to check.")],
     data: DataOption = None,
     json: JsonOption = False,
+    protocol: ProtocolOption = None,
 ) -> None:
     """Tell whether a submission is in order. Needs no truth."""
     from palestra import console, registry
     from palestra.collect.files import collect
     from palestra.scoring import look_into
 
-    chosen = registry.track(track)
+    chosen = registry.track(track, with_protocol([], protocol))
     folder = data_of(chosen, data, json)
     with reading(chosen, folder):
         trials = chosen.trials(folder)
@@ -55,15 +59,17 @@ def score(
     entrant: Annotated[str | None, typer.Option(help="Whose it is; the file's name by default.")] = None,
     seed: Annotated[int, typer.Option(help="Of the resampling behind the intervals.", min=0)] = 0,
     settings: SetOption = [],  # noqa: B006 - Typer copies it
+    protocol: ProtocolOption = None,
     scores_out: Annotated[Path | None, typer.Option(help="Keep each trial's scores (Parquet).")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with curves and pictures (HTML).")] = None,
+    language: LanguageOption = "en",
 ) -> None:
     """Check a submission, score it and print its Result."""
     from palestra import console, registry, scoring
     from palestra.collect.files import collect
 
     require_outputs(submission, {".parquet": scores_out, ".html": report})
-    chosen = registry.track(track, pairs(settings))
+    chosen = registry.track(track, with_protocol(settings, protocol))
     folder = data_of(chosen, data, json)
     with reading(chosen, folder):
         sheet = scoring.load(chosen, folder)
@@ -82,7 +88,7 @@ def score(
     if report:
         from palestra.report import write_result
 
-        write_result(chosen, scored, folder, report)
+        write_result(chosen, scored, folder, report, language)
     console.show_result(chosen, scored.result, json)
 
 

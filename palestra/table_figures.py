@@ -15,7 +15,8 @@ import polars as pl
 from palestra.figures import ACCENT, FAINT, SECOND, drawn, svg
 from palestra.formats import tabletop
 from palestra.pictures import Image, beside
-from palestra.report import Block, Cell, Chart, Gallery, Table, number
+from palestra.records import Both, Text
+from palestra.report import Block, Cell, Chart, Gallery, Table
 from palestra.worlds.table_case import Case
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from palestra.worlds.table_goals import Facts
 
 VIEW_PX = 400
+LETTERS, LETTERS_ZH = 52, 26  # of a sub-goal beside its timeline
 
 
 @drawn
@@ -50,14 +52,20 @@ def cases_table(rows: pl.DataFrame) -> Table:
     for row in rows.iter_rows(named=True):
         case = msgspec.json.decode(row["truth_case"], type=Case)
         held = set(filter(None, str(row.get("held") or "").split(",")))
-        unmet = "; ".join(goal.en for goal in case.goals if goal.id not in held)
-        cells.append([row["trial"], row["group"], f"{row['met']} of {row['total']}", _seconds(row), unmet or None])
-    columns = ["Case", "Group", "Met", "Time (s)", "Not met"]
-    return Table("Cases", columns, cells, alone=True)
+        unmet = [goal for goal in case.goals if goal.id not in held]
+        said = Both(" ".join(goal.en for goal in unmet), "".join(goal.zh for goal in unmet)) if unmet else None
+        cells.append([row["trial"], row["group"], f"{row['met']} of {row['total']}", _ms(row), said])
+    columns = ["Case", "Group", "Met", "Time (ms)", "Not met"]
+    return Table("Cases", columns, cells, "The total is compared in whole seconds.", alone=True)
 
 
-def _seconds(row: Mapping[str, Any]) -> Cell:
-    return None if row.get("seconds") is None else number(float(row["seconds"]), "")
+def _ms(row: Mapping[str, Any]) -> int | None:
+    return None if row.get("seconds") is None else round(1000 * float(row["seconds"]))
+
+
+def met(row: Mapping[str, Any]) -> Both:
+    """What a case came to."""
+    return Both(f"{row['met']} of {row['total']} sub-goals met", f"达成 {row['met']}/{row['total']} 个子目标")
 
 
 def start_and_end(row: Mapping[str, Any]) -> Image:
@@ -114,14 +122,20 @@ def timeline(review: Review) -> Chart:
         first = review.first_s[goal.id]
         if first is not None:
             axes.plot([first], [place], "|", color=SECOND, markersize=14, markeredgewidth=2, zorder=3)
-    axes.set(yticks=range(len(goals)), yticklabels=[_short(goal.en) for goal in goals], xlabel="time (s)")
+    axes.set(yticks=range(len(goals)), yticklabels=[_short(goal.en, LETTERS) for goal in goals], xlabel="time (s)")
     axes.set(xlim=(0, max(len(review.held) / 20, 1.0)), ylim=(len(goals) - 0.5, -0.5))
     axes.grid(True, axis="x", zorder=0)
-    return Chart(f"{review.case.id}: {review.case.said('en')}", svg(figure), "")
+    words = {_short(goal.en, LETTERS): _short(goal.zh, LETTERS_ZH) for goal in goals}
+    note = "Blue: the sub-goal holds. Orange: it holds for the first time."
+    return Chart(_named(review.case), svg(figure), note, words)
 
 
-def _short(words: str) -> str:
-    return words if len(words) <= 52 else words[:51] + "…"
+def _named(case: Case) -> Both:
+    return Both(f"{case.id}: {case.said('en')}", f"{case.id}：{case.said('zh')}")
+
+
+def _short(words: str, most: int) -> str:
+    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def _stretches(held: Any) -> list[tuple[int, int]]:
@@ -143,10 +157,10 @@ def data_blocks(data: Path) -> list[Block]:
     rows: list[list[Cell]] = [[group, count(group, "practice"), count(group, "hidden")] for group in groups]
     cases = tabletop.read_cases(data, False)
     chosen = cases[:: max(math.ceil(len(cases) / 8), 1)]
-    pictures = [(f"{case.id}: {case.said('en')}", png(beside(*_views(case)))) for case in chosen]
-    said: list[list[Cell]] = [[case.id, case.said("en"), case.said("zh")] for case in cases]
+    pictures: list[tuple[Text, bytes]] = [(_named(case), png(beside(*_views(case)))) for case in chosen]
+    said: list[list[Cell]] = [[case.id, Both.same(case.said("en")), Both.same(case.said("zh"))] for case in cases]
     return [
         Table("Cases", ["Group", "To practise on", "Hidden"], rows),
         Gallery("Practice cases at their start", pictures),
-        Table("What is wished for", ["Case", "Instruction", "指令"], said, alone=True),
+        Table("What is wished for", ["Case", Both.same("Instruction"), Both.same("指令")], said, alone=True),
     ]

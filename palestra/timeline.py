@@ -14,8 +14,9 @@ from palestra.console import duration, printable
 from palestra.contest.board import Place, board
 from palestra.metrics.order import at_shares
 from palestra.recording import MOST_STRAYS, Recording
-from palestra.records import Track
-from palestra.report import NONE, Block, Cell, Table, metric_title, number, write_page, write_result
+from palestra.records import Both, Track
+from palestra.report import NONE, Block, Cell, Languages, Page, Table, metric_title, number, result_page, write_page
+from palestra.report_words import book_of, in_both
 from palestra.scoring import Scored
 from palestra.story import Story, read_story
 from palestra.timeline_figures import SHARES, clipped, host_lateness, latencies, latency_over_time, ms, standings_chart
@@ -54,20 +55,26 @@ def summary(recording: Recording, entrant: str, track: Track | None = None) -> l
     return [head, *_bars(story, recording.head.sittings), *_latency_words(story), *_note_words(story)]
 
 
-def write_run(track: Track, scored: Mapping[str, Scored], recording: Recording, data: Path, file: Path) -> None:
+def write_run(
+    track: Track, scored: Mapping[str, Scored], recording: Recording, data: Path, file: Path, language: Languages = "en"
+) -> None:
     """The page of a run: one entrant's result and timeline; of several, who stood where and everyone's timeline."""
     if len(scored) == 1:
         ((entrant, one),) = scored.items()
-        write_result(track, one, data, file, _told(recording, entrant, track, data))
+        write_page(result_page(track, one, data, _told(recording, entrant, track, data)), file, language)
         return
     order = [tick.trial for tick in recording.ticks() if tick.trial is not None] or recording.head.sittings
     blocks: list[Block] = [_board(track, scored), standings_chart(track, scored, order)]
     for entrant in scored:
-        blocks += [
-            replace(block, title=f"{entrant}: {block.title}") for block in _told(recording, entrant, track, data)
-        ]
+        told = _told(recording, entrant, track, data)
+        blocks += [replace(block, title=_of(entrant, in_both(block.title, book_of(track)))) for block in told]
     started = datetime.fromisoformat(recording.head.started_at)
-    write_page(file, track.title, f"{track.id} · {len(scored)} entrants · {started:%Y-%m-%d %H:%M} UTC", blocks)
+    lead = f"{track.id} · {len(scored)} entrants · {started:%Y-%m-%d %H:%M} UTC"
+    write_page(Page(track.title, lead, blocks, track=track), file, language)
+
+
+def _of(entrant: str, title: Both) -> Both:
+    return Both(f"{entrant}: {title.en}", f"{entrant}：{title.zh}")
 
 
 def _told(recording: Recording, entrant: str, track: Track, data: Path) -> list[Block]:
@@ -119,7 +126,7 @@ def _board(track: Track, scored: Mapping[str, Scored]) -> Table:
     rows = [_place_cells(track, place) for place in places]
     others = [metric_title(metric) for metric in track.metrics[1:]]
     columns = ["Rank", "Band", "Entrant", metric_title(track.ranks), "95 % interval", *others]
-    rows += [[NONE, NONE, result.entrant, *[NONE] * (len(columns) - 3)] for result in out]
+    rows += [[NONE, NONE, Both.same(result.entrant), *[NONE] * (len(columns) - 3)] for result in out]
     note = " ".join(f"{result.entrant} does not count: {'; '.join(result.invalid_because)}." for result in out)
     return Table("Board", columns, rows, note, alone=True)
 
@@ -129,7 +136,7 @@ def _place_cells(track: Track, place: Place) -> list[Cell]:
     interval = NONE if first.low is None else f"{number(first.low, unit)} – {number(first.high, unit)}"
     others = [number(place.metrics[metric.name].value, metric.unit) for metric in track.metrics[1:]]
     band = NONE if place.band is None else chr(ord("A") + min(place.band - 1, 25))
-    return [str(place.rank), band, place.entrant, number(first.value, unit), interval, *others]
+    return [str(place.rank), band, Both.same(place.entrant), number(first.value, unit), interval, *others]
 
 
 def _bars(story: Story, sittings: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Pictures of a data set: its page, a contact sheet, one trial."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -11,14 +12,14 @@ from palestra.records import Track
 SHEET = 24  # trials on a contact sheet
 
 
-def draw(track: Track, what: str, data: Path, out: Path) -> None:
+def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en", "zh"] = "en") -> None:
     """Write what was asked for: `data`, `sheet`, the name of a trial, or that of a sequence as a film."""
     if out.suffix.lower() == ".mp4":
         _write_film(track, what, data, out)
     elif what == "data":
         from palestra.report import write_data_page
 
-        write_data_page(track, data, out)
+        write_data_page(track, data, out, language)
     else:
         _write_picture(track, what, data, out)
 
@@ -34,6 +35,9 @@ def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
 def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
     from palestra.pictures import contact_sheet, png
 
+    if track.still and what != "sheet":
+        out.write_bytes(png(track.still(data, what)))
+        return
     if track.picture is None:
         raise PalestraError(f"{track.id} has no pictures.")
     rows = _with_truth(track, data)

@@ -3,7 +3,8 @@
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import settings
 from palestra import registry
 from palestra.cli import main as cli_main
 from palestra.tinydata import tiny_data
+from tests.databases import Databases, Made, copy_of
 
 os.environ["PALESTRA_WORKERS"] = "1"  # pytest-xdist keeps the cores busy
 
@@ -38,6 +40,25 @@ def tiny(cache: Path) -> Callable[[str], Path]:
             return tiny_data(registry.track(track_id))
 
     return get
+
+
+@pytest.fixture(scope="session")
+def databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
+    with ExitStack() as until:
+        yield Databases(tmp_path_factory.mktemp("databases"), until)
+
+
+@pytest.fixture(scope="module")
+def database_sort(request: pytest.FixtureRequest) -> str:
+    """On what a test's database lies: on SQLite, unless tests are run on several sorts (see the folders' conftests)."""
+    return str(getattr(request, "param", "sqlite"))
+
+
+@pytest.fixture
+def blank(databases: Databases, database_sort: str, tmp_path: Path) -> Iterator[Made]:
+    """A database with its tables, nothing in them, and this test's alone."""
+    with copy_of(databases.made(database_sort, "blank"), tmp_path / "contest") as made:
+        yield made
 
 
 @dataclass(frozen=True)

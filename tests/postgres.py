@@ -1,6 +1,7 @@
-"""Runs a command with a PostgreSQL that is thrown away after it: `python -m tests.postgres COMMAND …`.
+"""Runs a command with a PostgreSQL that is thrown away after it: `python -m tests.postgres [--hasty] COMMAND …`.
 
-The command finds its address in PALESTRA_TEST_POSTGRES. Where there is no PostgreSQL, it runs without.
+The command finds its address in PALESTRA_TEST_POSTGRES. Where there is no PostgreSQL, it runs without. With `--hasty`
+nothing waits for the disk: what tests write need not outlive a power cut. What is measured does without.
 """
 
 import os
@@ -21,12 +22,15 @@ from typing import Any, NoReturn
 from palestra.pool import end_with_parent
 
 ADDRESS = "PALESTRA_TEST_POSTGRES"
+HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 START_S = 60.0  # how long it may take until the cluster answers
 
 
 def main(command: list[str]) -> int:
+    hasty = command[:1] == ["--hasty"]
+    command = command[1:] if hasty else command
     if not command:
-        sys.exit("usage: python -m tests.postgres COMMAND …")
+        sys.exit("usage: python -m tests.postgres [--hasty] COMMAND …")
     signal.signal(signal.SIGTERM, _leave)
     programs = _programs()
     if programs is None:
@@ -35,20 +39,22 @@ def main(command: list[str]) -> int:
             file=sys.stderr,
         )
         return _run(command, dict(os.environ))
-    with cluster(programs) as address:
+    with cluster(programs, HASTY if hasty else {}) as address:
         return _run(command, {**os.environ, ADDRESS: address})
 
 
 @contextmanager
-def fresh_database() -> Iterator[str]:
-    """The address of a new, empty database in the cluster that this test run has; it is dropped after."""
+def fresh_database(original: str = "") -> Iterator[str]:
+    """The address of a new database in the cluster that this test run has; it is dropped after. It is empty, or a copy
+    of another one that nobody is connected to."""
     import sqlalchemy as sa
 
     home = sa.make_url(os.environ[ADDRESS]).set(drivername="postgresql+psycopg")
     name = f"test_{uuid.uuid4().hex}"
     engine = sa.create_engine(home, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        template = f" TEMPLATE {sa.make_url(original).database}" if original else ""
+        connection.execute(sa.text(f"CREATE DATABASE {name}{template}"))
     try:
         yield home.set(database=name).render_as_string(hide_password=False)
     finally:
@@ -66,7 +72,7 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def cluster(programs: Path) -> Iterator[str]:
+def cluster(programs: Path, more: dict[str, str]) -> Iterator[str]:
     """A running cluster that listens on a socket in a folder of its own; both are gone after."""
     folder = Path(tempfile.mkdtemp(prefix="palestra-pg-", dir="/tmp"))  # a socket's path may have 107 bytes only
     server = None
@@ -76,7 +82,7 @@ def cluster(programs: Path) -> Iterator[str]:
             shutil.chown(folder, "postgres")
             who |= {"user": "postgres", "group": "postgres", "extra_groups": []}
         _make(programs, folder, who)
-        server = _start(programs, folder, who)
+        server = _start(programs, folder, who, more)
         yield f"postgresql://palestra@/postgres?host={folder}"
     finally:
         if server is not None:
@@ -92,8 +98,8 @@ def _make(programs: Path, folder: Path, who: dict[str, Any]) -> None:
         sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
 
 
-def _start(programs: Path, folder: Path, who: dict[str, Any]) -> "subprocess.Popen[bytes]":
-    settings = {"listen_addresses": "", "unix_socket_directories": folder, "max_connections": 300}
+def _start(programs: Path, folder: Path, who: dict[str, Any], more: dict[str, str]) -> "subprocess.Popen[bytes]":
+    settings = {"listen_addresses": "", "unix_socket_directories": folder, "max_connections": 300, **more}
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     log = folder / "log"
     # If even we are killed, the kernel tells the cluster to stop at once.

@@ -319,6 +319,35 @@ def test_a_contest_comes_back_as_it_was(cli, held, tmp_path, how):
     assert before == after
 
 
+@pytest.mark.parametrize("how", ["backup", "export"])
+def test_a_restore_names_the_folders_of_data_that_are_still_to_be_copied(cli, held, tmp_path, how):
+    target, again = tmp_path / ("backups" if how == "backup" else "contest.zip"), tmp_path / "again" / "contest.toml"
+    assert cli("contest", how, held.copy(tmp_path / "c") / "contest.toml", target).code == 0
+    again.parent.mkdir()
+    ran = cli("contest", "restore", again, target)
+    assert ran.code == 0, ran.err
+    assert f"to {again.parent}: data/near-eye-gaze (phase near-eye-gaze)" in ran.err
+
+
+def test_a_restore_does_not_speak_of_data_that_is_there(cli, held, tmp_path):
+    assert cli("contest", "backup", held.copy(tmp_path / "c") / "contest.toml", tmp_path / "backups").code == 0
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "data").symlink_to(held.folder / "data")
+    ran = cli("contest", "restore", tmp_path / "again" / "contest.toml", tmp_path / "backups")
+    assert ran.code == 0 and "folders of data" not in ran.err
+
+
+def test_an_export_takes_the_place_of_nothing(cli, held, tmp_path):
+    file, archive = held.copy(tmp_path / "c") / "contest.toml", tmp_path / "kept.zip"
+    archive.write_text("an earlier export")
+    ran = cli("contest", "export", file, archive)
+    assert ran.code == 1 and "is there already. Nothing was written" in ran.err
+    assert archive.read_text() == "an earlier export"
+    for name, message in (("nowhere/x.zip", "Make it first"), ("x.tar", "ends in it")):
+        ran = cli("contest", "export", file, tmp_path / name)
+        assert ran.code == 1 and message in ran.err
+
+
 def test_nothing_is_restored_over_a_contest(cli, held, tmp_path):
     file = held.copy(tmp_path / "c") / "contest.toml"
     assert cli("contest", "backup", file, tmp_path / "backups").code == 0
@@ -397,6 +426,17 @@ def test_a_server_stops_in_good_order_and_goes_on_where_it_was(held, tmp_path, h
     assert seen[1].rows == seen[0].rows
 
 
+def test_a_server_says_which_rules_are_in_force_and_where_the_file_differs(held, tmp_path):
+    folder = held.copy(tmp_path / "c")
+    text = (folder / "contest.toml").read_text()
+    (folder / "contest.toml").write_text(text.replace('# quota = "5 per day"', 'quota = "6 per day"'))
+    with serving(folder, "--workers", 0) as (server, address):
+        assert "In force are the rules in the log: version 1, since" in server.said
+        assert "contest.toml differs in phase near-eye-gaze: quota." in server.said
+        assert f"paste it at {address}/desk/rules" in server.said
+        assert server.stop() == 0, server.said
+
+
 def test_a_server_stops_though_a_browser_listens(held, tmp_path):
     with serving(held.copy(tmp_path / "c"), "--workers", 0) as (server, address):
         with httpx.stream("GET", f"{address}/live?board=near-eye-gaze", timeout=PATIENCE_S) as stream:
@@ -458,10 +498,16 @@ def test_submit_says_what_became_of_a_file(cli, held, tmp_path, monkeypatch):
         assert f"{address}/submissions/s" in scored.out
         refused = cli("submit", address, "near-eye-gaze", bad)
         assert refused.code == 1
-        assert "It was refused. It cost no quota." in refused.err and "bad.csv" in refused.out
+        assert "It was refused." in refused.err and "bad.csv" in refused.out
+        assert "counts as a faulty one: at most 20 per calendar day, 19 left." in refused.out
+        (tmp_path / "bad.txt").write_text("person,group\nnobody,knows\n")
+        wrong = cli("submit", address, "near-eye-gaze", tmp_path / "bad.txt")
+        assert wrong.code == 1 and "one that ends in .csv or .zip. Nothing was sent" in wrong.err
         told = cli("submit", address, "near-eye-gaze", bad, "--json")
         assert (told.code, told.json["state"]) == (1, "refused")
         assert told.json["fault_count"] >= 1
+        with Server(address, held.token) as asked:
+            assert asked.form("near-eye-gaze").fault_left == 18, "what was not sent is not counted"
         astray = cli("submit", address, "near-eye-gase", bad)
         assert astray.code == 1 and "Did you mean 'near-eye-gaze'?" in astray.err
         forged = cli("submit", address, "near-eye-gaze", bad, "--token", "plt_" + "x" * 40)

@@ -14,13 +14,14 @@ import yaml
 
 from palestra.web.app import BODY_BYTES
 from palestra.web.feed import BEAT_S
-from tests.test_docs import require_known
+from tests.test_docs import COMMANDS, CONTEST, require_known
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
 CONTAINER = (ROOT / "Containerfile").read_text()
 COMPOSE = (ROOT / "compose.yaml").read_text()
 UNITS = sorted(DEPLOY.glob("*.service"))
+SERVE = CONTEST["serve"]
 
 
 def instructions(name: str) -> list[str]:
@@ -111,6 +112,26 @@ def test_volumes_are_declared_and_nobody_writes_a_password_down():
     used = {mount.partition(":")[0] for service in found["services"].values() for mount in service.get("volumes", [])}
     assert {name for name in used if not name.startswith((".", "/"))} == set(found["volumes"])
     assert not re.search(r"PASSWORD: [\"']?\w", COMPOSE)
+
+
+def test_the_port_is_the_same_everywhere():
+    port = next(option.default for option in SERVE.params if option.name == "port")
+    assert instructions("EXPOSE") == [str(port)]
+    (check,) = instructions("HEALTHCHECK")
+    assert f":{port}/health" in check
+    assert [mapping.rpartition(":")[2] for mapping in compose()["services"]["server"]["ports"]] == [str(port)]
+    for name in ("nginx.conf", "Caddyfile", "prometheus.yml"):
+        assert set(re.findall(r"(?:127\.0\.0\.1|localhost):(\d+)", (DEPLOY / name).read_text())) <= {str(port)}, name
+
+
+def test_variables_that_are_set_are_read():
+    """By an option of a command, or by the compose file itself."""
+    commands = [*COMMANDS.values(), *CONTEST.values()]
+    known = {str(option.envvar) for command in commands for option in command.params if getattr(option, "envvar", None)}
+    known |= {"PALESTRA_CACHE", "PALESTRA_WORKERS"} | set(re.findall(r"\$\{(PALESTRA_\w+)", COMPOSE))
+    for file in (ROOT / "Containerfile", ROOT / "compose.yaml", *UNITS):
+        named = set(re.findall(r"\b(PALESTRA_[A-Z_]+)\b", file.read_text()))
+        assert named <= known, f"{file.name}: {named - known}"
 
 
 def test_services_get_the_time_that_they_need_to_stop():

@@ -1,12 +1,14 @@
 """Docs are true: what they name is there, and what is there they name."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 import typer
 
 from palestra import cli, registry
+from palestra.contest import rulebook
 from palestra.records import Track
 
 ROOT = Path(__file__).parent.parent
@@ -65,6 +67,26 @@ def test_every_field_of_a_track_is_explained():
     told_elsewhere = {"suffix", "chunk", "published"}
     for name in Track.__dataclass_fields__.keys() - told_elsewhere:
         assert f"`{name}" in page, name
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_what_the_readmes_submit_to_is_what_they_begin(name):
+    text = (ROOT / name).read_text()
+    (track,) = re.findall(r"^palestra contest init contest\.toml --track (\S+)", text, re.M)
+    (phase,) = re.findall(r"^palestra submit http://127\.0\.0\.1:8765 (\S+)", text, re.M)
+    rules = rulebook.parse(rulebook.template([track], 1_660_000_000_000, "UTC"), "contest.toml")
+    assert [one.id for one in rules.phases] == [phase]
+    assert text.index("palestra contest init contest.toml") < text.index("palestra submit http")
+    assert f"--data {rules.phases[0].data} " in text
+
+
+def test_every_module_of_the_contest_and_its_server_is_named_with_what_it_is():
+    named = set(re.findall(r"`([\w*]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    for folder in ("contest", "web"):
+        for module in (ROOT / "palestra" / folder).glob("[!_]*.py"):
+            assert any(fnmatch(module.name, name) for name in named), f"{folder}/{module.name}"
+    for name in named:
+        assert any((ROOT / "palestra").rglob(name)), f"{name} is not there"
 
 
 def test_both_readmes_have_the_same_commands():

@@ -9,13 +9,13 @@ ROOT = Path(__file__).parent.parent / "palestra"
 STANDARD = {"numpy", "scipy", "cv2", "torch"}
 # folder → palestra modules or folders that it may import
 MAY_IMPORT = {
-    "worlds": {"worlds"},
+    "worlds": {"worlds", "metrics"},
     "metrics": {"metrics"},
     "formats": {"formats", "metrics", "errors", "records", "worlds"},  # worlds: for the records that lie beside them
     "collect": {"collect", "errors", "records"},
-    "tracks": {"formats", "metrics", "errors", "records", "reduce"},
+    "tracks": {"formats", "metrics", "errors", "records", "reduce", "protocols", "studying"},
     "makers": {"makers", "worlds", "formats", "errors", "records"},
-    "solutions": {"solutions", "worlds", "formats", "errors", "records"},
+    "solutions": {"solutions", "worlds", "formats", "metrics", "errors", "records"},
     "entrants": {"entrants", "formats", "errors", "records", "wire"},
     "contest": {
         *("contest", "metrics", "formats", "collect", "entrants", "errors", "records", "scoring", "saved", "registry"),

@@ -12,11 +12,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_folder_is_the_registry():
-    files = ["eye-segmentation-v1", "gaze-prediction-v1", "near-eye-gaze-v1"]
+    files = ["eye-segmentation-v1", "gaze-prediction-v1", "near-eye-gaze-v1", "remote-gaze-v1"]
     live, acted = ["emotion-eeg-v1", "near-eye-live-v1"], ["tabletop-manip-v1"]
     assert list(registry.tracks()) == sorted(files + live + acted)
     assert [name for name, track in registry.tracks().items() if track.arrives == ["stream"]] == live
-    assert [name for name, track in registry.tracks().items() if track.arrives == ["episode"]] == acted
+    assert [name for name, track in registry.tracks().items() if track.arrives == ["episode", "judged"]] == acted
 
 
 def test_every_track_has_a_solution_and_every_solution_a_track():

@@ -28,6 +28,7 @@ from palestra.errors import PalestraError, UnknownName
 from palestra.formats import tabletop
 from palestra.rehearse import Logged, Rehearsal
 from palestra.table_sheet import catalogue, sheet
+from tests.contest.bundles import PROGRAM, write_zip
 
 TRACK = "tabletop-manip-v1"
 CONTEST = f"""\
@@ -103,6 +104,29 @@ def test_sub_goals_are_marked_for_all_referees_when_the_simulator_saw_them(home,
         assert [held.on for held in goals[1].values()] == [True] * row.total
         assert all(0 < held.first_at - state.started_at <= row.time_ms for held in goals[1].values())
     assert (row.state, row.ended, row.met) == ("agreed", "stopped", row.total)
+
+
+BUNDLE = """
+class MyAlgorithm:
+    def reset(self, about):
+        self.shown = 0
+
+    def act(self, observation):
+        assert observation["instruction"], "a program is told the instruction when the clock starts"
+        self.shown += 1
+        return {"actions": [list(observation["joints"]) + [1.0]], "done": self.shown == 3}
+"""
+
+
+def test_a_teams_own_bundle_plays_in_the_sandbox(home, rules, tmp_path):
+    """As it is handed in: a zip with a class, which is shown the table three times and says that it is done."""
+    file = write_zip(tmp_path / "red.zip", {PROGRAM: BUNDLE})
+    case = tabletop.read_cases(home / "data" / "table", hidden=False)[0]
+    paper = rehearsing.settled(rules, "onsite", [case], ["red"])
+    play(paper, {"red": str(file)}, {case.id: case})
+    (row,) = outcomes_of(paper.match, "red", paper.now)
+    assert (row.ended, row.met, row.state) == ("stopped", 0, "agreed")
+    assert 0 < row.time_ms < 5_000
 
 
 def play(table, words, cases):

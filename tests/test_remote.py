@@ -4,8 +4,10 @@
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,20 @@ import httpx
 import msgspec
 import pytest
 import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
 
-from palestra import remote
+from palestra import remote, sending
 from palestra.contest import events as e
 from palestra.contest import keys, packs
 from palestra.contest.database import writing
 from palestra.contest.packs import Pack
-from palestra.errors import PalestraError
+from palestra.contest.rules import Quota
+from palestra.errors import PalestraError, Refused
 from palestra.remote import PIECE_BYTES, Server
+from palestra.web.views import UploadForm
 from tests.contest.story import DAY
-from tests.web.conftest import World, client, told, world  # noqa: F401 - fixtures
+from tests.web.conftest import World, client, world  # noqa: F401 - fixtures
 
 Waits = list[float]
 
@@ -222,6 +228,48 @@ def test_what_would_be_refused_is_refused_before_it_is_sent(address: str, world:
         with pytest.raises(PalestraError, match="Only promoted teams"):
             (tmp_path / "a.csv").write_text("x")
             server.upload("second", tmp_path / "a.csv")
+
+
+def test_a_wrong_kind_of_file_is_refused_before_a_byte_of_it_is_sent(
+    address: str, world: World, tmp_path: Path
+) -> None:
+    file, asked = tmp_path / "answers.txt", []
+    file.write_text("trial\n")
+
+    def when(request: httpx.Request, _: int) -> str:
+        asked.append(request.method)
+        return ""
+
+    before = len(world.state.submissions)
+    told = r"answers\.txt: found a \.txt file, expected one that ends in \.csv or \.zip"
+    with connect(address, token_of(world, "ann"), [], when) as server, pytest.raises(Refused, match=told):
+        server.submit("first", file)
+    assert asked == ["GET"]
+    assert len(world.state.submissions) == before
+
+
+@given(st.text("abCSVzip.", max_size=12), st.integers(0, 100), st.integers(1, 100))
+def test_what_fits_is_what_ends_well_and_is_not_too_large(name: str, size: int, limit_bytes: int) -> None:
+    form = UploadForm(phase="first", suffixes=(".csv", ".zip"), limit_bytes=limit_bytes)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"x{name}"
+        file.write_bytes(bytes(size))
+        fits = name.lower().endswith((".csv", ".zip")) and size <= limit_bytes
+        with nullcontext() if fits else pytest.raises(Refused, match="Nothing was sent"):
+            remote.require_fit(form, file)
+
+
+def test_a_name_that_the_rules_ask_for_is_left_to_the_server(tmp_path: Path) -> None:
+    (tmp_path / "Fovea").write_text("x")
+    form = UploadForm(phase="first", suffixes=(".csv",), limit_bytes=9, file_name="Fovea")
+    remote.require_fit(form, tmp_path / "Fovea")
+
+
+def test_what_a_faulty_submission_costs_is_said_exactly() -> None:
+    form = UploadForm(phase="first", limit_bytes=1, quota=Quota(5, "day"), fault_quota=Quota(20, "day"), fault_left=19)
+    assert sending.cost(form) == (
+        "It cost none of your quota, and counts as a faulty one: at most 20 per calendar day, 19 left."
+    )
 
 
 def test_a_submission_is_followed_until_it_is_through(address: str, world: World, tmp_path: Path) -> None:

@@ -8,16 +8,26 @@ import polars as pl
 import pytest
 
 from palestra import scoring
-from palestra.records import Estimate, Metric, Track
+from palestra.records import Both, Estimate, Metric, Track
 from palestra.reduce import mean_of, mean_over
-from palestra.report import Chart, Gallery, Table, as_text, number, write_data_page, write_page, write_result
+from palestra.report import (
+    Chart,
+    Gallery,
+    Page,
+    Table,
+    as_text,
+    number,
+    write_data_page,
+    write_page,
+    write_result,
+)
 from palestra.scoring import Scored
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a.png onerror=alert(1)>眼'
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
-class Page(HTMLParser):
+class Parsed(HTMLParser):
     """The elements and the text of a page; it must be balanced."""
 
     def __init__(self, html):
@@ -44,7 +54,7 @@ class Page(HTMLParser):
 
 def read(file):
     html = file.read_text("utf-8")
-    page = Page(html)
+    page = Parsed(html)
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids)), "ids are unique"
     for tag, attrs in page.elements:
@@ -141,7 +151,7 @@ def test_hostile_names_are_only_text(tmp_path):
 def test_trials_without_an_answer_are_counted_and_not_pictured(track, tmp_path):
     page = page_of(track, tmp_path, answers_of(track, without=("t0", "t7")))
     assert "2 more trials had no answer" in page.text
-    assert "180.000°" not in page.text, "no caption of a charged trial"
+    assert "· error 180.000°" not in page.text, "no caption of a charged trial"
 
 
 def test_a_run_without_any_answer_has_a_page(track, tmp_path):
@@ -164,6 +174,29 @@ def test_a_picture_that_fails_leaves_its_caption(track, tmp_path):
 
     page = page_of(dataclasses.replace(track, picture=broken), tmp_path)
     assert "no picture" in page.text and not any(tag == "img" for tag, _ in page.elements)
+
+
+def test_trials_without_an_error_are_not_called_the_worst(track, tmp_path):
+    perfect = page_of(track, tmp_path, answers_of(track, error=0.0))
+    assert "Some trials" in perfect.text and "No trial has an error." in perfect.text
+    assert "Worst trials" not in perfect.text and "Median trials" not in perfect.text
+    wrong = answers_of(track, error=0.0).with_columns(
+        x=pl.col("x") + pl.when(pl.col("trial") == "t3").then(2.0).otherwise(0.0)
+    )
+    page = page_of(track, tmp_path, wrong)
+    worst = page.text[page.text.index("Worst trials") : page.text.index("Median trials")]
+    assert "t3 · error 2.000°" in worst and "error 0.000°" not in worst
+
+
+def test_where_a_track_says_what_a_trial_came_to_its_error_is_not_shown(track, tmp_path):
+    told = dataclasses.replace(track, caption=lambda row: Both("1 of 3 met", "达成 1/3"))
+    page = page_of(told, tmp_path)
+    assert "t0 · 1 of 3 met" in page.text and "Cumulative error" not in page.text and "t0 · error" not in page.text
+    assert "Cumulative error" in page_of(track, tmp_path).text
+
+
+def test_units_of_one_trial_each_have_no_table_of_their_own(tmp_path):
+    assert "By person" not in page_of(make_track(rows_of(6, 1)), tmp_path).text
 
 
 def test_one_trial_and_equal_errors_work(tmp_path):
@@ -233,16 +266,17 @@ def test_a_data_set_without_pictures_has_a_page(track, tmp_path):
 
 
 def test_numbers_stand_to_the_right_and_words_to_the_left(tmp_path):
-    table = Table("t", ["name", "share", "mixed"], [["1a", 0.5, "1"], ["b", None, "x"]])
-    write_page(tmp_path / "p.html", "t", "", [table])
+    cells = [["1a", 0.5, "1", "7 s", "7 s – 9 s"], ["b", None, "x", "1,062 s", "–"]]
+    table = Table("t", ["name", "share", "mixed", "time", "interval"], cells)
+    write_page(Page("t", "", [table]), tmp_path / "p.html")
     page = read(tmp_path / "p.html")
     right = [attrs.get("class", "").startswith("n") for tag, attrs in page.elements if attrs.get("scope") == "col"]
-    assert right == [False, True, False]
+    assert right == [False, True, False, True, True]
 
 
 def test_blocks_of_every_kind_may_be_empty(tmp_path):
     blocks = [Table("t", ["a"], []), Chart("c", "<svg></svg>"), Gallery("g", []), Gallery("h", [("only words", b"")])]
-    write_page(tmp_path / "p.html", "t", "lead", blocks)
+    write_page(Page("t", "lead", blocks), tmp_path / "p.html")
     assert "only words" in read(tmp_path / "p.html").text
 
 
@@ -250,14 +284,14 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):
     file = tmp_path / "p.html"
     file.write_text("old")
     with pytest.raises(TypeError):
-        write_page(file, "t", "", [Gallery("g", [("a", 7)])])
+        write_page(Page("t", "", [Gallery("g", [("a", 7)])]), file)
     assert file.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["p.html"]
 
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [(3.0784, "deg", "3.078°"), (0.95124, "", "0.9512"), (12345.6, "", "12,345.600"), (1.5, "s", "1.500 s"),
-     (None, "deg", "–"), (float("nan"), "", "–")],
+     (1062.0, "s", "1,062 s"), (None, "deg", "–"), (float("nan"), "", "–")],
 )  # fmt: skip
 def test_numbers_are_written_as_papers_do(value, unit, text):
     assert number(value, unit) == text

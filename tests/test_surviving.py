@@ -301,7 +301,8 @@ def test_the_host_the_data_and_the_environment_are_out_of_sight(tmp_path, data, 
 
 def test_of_fifteen_that_play_in_real_time_one_that_stalls_touches_no_other(tmp_path):
     """Packets are so large that the one who takes none has them queue; another talks without end meanwhile."""
-    data = write_data(tmp_path / "data", sittings=1, ticks=40, every_s=0.005, deadline_s=3.0, cells=8000)
+    # Who answers at once has time enough on a machine that is busy with other things.
+    data = write_data(tmp_path / "data", sittings=1, ticks=40, every_s=0.005, deadline_s=10.0, cells=8000)
     entries = [hall.light(f"team{number}", hall.good) for number in range(13)]
     entries[7:7] = [hall.light("stalls", hall.silent), hall.light("floods", hall.flooding)]
     ran = hall.play(data, tmp_path / "run", {}, pace="real", more=entries)

@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import re
 
 import msgspec
 import numpy as np
@@ -18,6 +19,7 @@ from palestra.timeline_figures import host_lateness, latencies, latency_over_tim
 from tests.test_figures import check
 from tests.test_recording import decided, end, head, tick
 from tests.test_report import HOSTILE, read
+from tests.test_report_words import SAME, words_in
 from tests.test_standings import live_track
 
 TRACK = live_track(trials=30)
@@ -89,6 +91,17 @@ def test_the_page_of_several_entrants_is_a_board_the_standings_and_all_timelines
     assert places == sorted(places)
     assert "3 entrants · 2026-01-02 10:00 UTC" in page.text
     assert sum(tag == "svg" for tag, _ in page.elements) == 1 + 3 * 3
+
+
+@pytest.mark.parametrize("names", [("red",), ("red", "blue")])
+def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
+    deaths = ["killed: it used more than 4 GiB of memory"]
+    recording, scored = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
+    track = dataclasses.replace(TRACK, title_zh="九选一", chinese={"accuracy": "准确率"})
+    write_run(track, scored, recording, tmp_path, tmp_path / "run.html", "zh")
+    html = re.sub("<title>.*?</title>", "", (tmp_path / "run.html").read_text("utf-8"))
+    assert "程序退出：被终止：占用内存超过 4 GiB" in html and "九选一" in html
+    assert words_in(html) - SAME - {"red", "blue", "which", "str", "deg"} == set()
 
 
 def test_what_does_not_count_has_no_place_on_the_board_and_says_why(tmp_path):

@@ -21,6 +21,7 @@ def test_the_data_set_s_page_has_people_and_figures(track_id, tiny, tmp_path):
     draw(registry.track(track_id), "data", tiny(track_id), tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
     people = ("Female", "Glasses", "41+", "<svg")
-    special = {"emotion-eeg-v1": ("sub", "Batch", "<svg"), "tabletop-manip-v1": ("pick", "insert", "指令", "<img")}
+    special = {"emotion-eeg-v1": ("sub", "Batch", "<svg"), "tabletop-manip-v1": ("pick", "insert", "指令", "<img"),
+               "remote-gaze-v1": ("14_B_FT_S", "Head tracked", "VGA + D", "<img")}  # fmt: skip
     for word in special.get(track_id, people):
         assert word in page

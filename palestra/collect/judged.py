@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
-import polars as pl
+
+if TYPE_CHECKING:
+    import polars as pl
 
 State = Literal["unscored", "marked", "agreed", "published"]
 Ended = Literal["", "stopped", "time", "match", "abandoned", "unreached", "void"]
@@ -39,20 +41,10 @@ class Judged(msgspec.Struct, frozen=True):
         return self.met == self.total
 
 
-SCHEMA = {
-    "team": pl.String,
-    "group": pl.String,
-    "trial": pl.String,
-    "met": pl.Int64,
-    "total": pl.Int64,
-    "time_ms": pl.Int64,
-    "charged_ms": pl.String,
-    "attempts": pl.Int64,
-    "state": pl.String,
-    "ended": pl.String,
-    "deducted": pl.String,
-    "note": pl.String,
-}
+COLUMNS = {
+    "team": str, "group": str, "trial": str, "met": int, "total": int, "time_ms": int, "charged_ms": str,
+    "attempts": int, "state": str, "ended": str, "deducted": str, "note": str,
+}  # fmt: skip
 
 
 def answers(events: Iterable[_Event], fold: Callable[[Iterable[_Event]], Iterable[Judged]]) -> pl.DataFrame:
@@ -62,10 +54,13 @@ def answers(events: Iterable[_Event], fold: Callable[[Iterable[_Event]], Iterabl
 
 def table(judged: Iterable[Judged]) -> pl.DataFrame:
     """One row for each team and case; a case that nobody played has its row too."""
+    import polars as pl  # a log is folded without it
+
     rows = [{**msgspec.structs.asdict(one), "trial": one.case} for one in judged]
-    return pl.DataFrame([{name: row[name] for name in SCHEMA} for row in rows], schema=SCHEMA)
+    schema = {name: pl.String if kind is str else pl.Int64 for name, kind in COLUMNS.items()}
+    return pl.DataFrame([{name: row[name] for name in COLUMNS} for row in rows], schema=schema)
 
 
 def of_team(answers: pl.DataFrame, team: str) -> pl.DataFrame:
     """The answers of one team, by trial."""
-    return answers.filter(pl.col("team") == team).drop("team")
+    return answers.filter(answers["team"] == team).drop("team")

@@ -1,6 +1,7 @@
 """A board: who stands where, and who cannot be told apart."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,7 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
 
 
 def placed(
-    standings: Sequence[tuple[float, ...]], draws: Sequence[NDArray[np.floating[Any]]], metric: Metric
+    standings: Sequence[tuple[float | Fraction, ...]], draws: Sequence[NDArray[np.floating[Any]]], metric: Metric
 ) -> list[tuple[int, int | None]]:
     """Rank and band of entries that are in order: what put each in its place, and its metric in every resample."""
     bands = _bands(draws, 1 if metric.better == "lower" else -1)

@@ -11,8 +11,11 @@ from palestra.contest import standing
 from palestra.contest.contest import Contest
 from palestra.contest.events import Event
 from palestra.contest.files import DamagedFile, MissingFile
+from palestra.contest.match_events import MatchBody
+from palestra.contest.match_fold import team_of
 from palestra.contest.seeing import Sight, Viewer, sight_of_board
 from palestra.contest.standing import Entry, FinalRow, Part, Row, track_of
+from palestra.contest.state import State
 
 _told = logging.getLogger("palestra.contest")
 Key = tuple[str, Part, int | None, int]  # phase, part of the people, as of when, how many versions the rules have then
@@ -85,7 +88,7 @@ class Boards:
             phase = state.phase(phase_id, at)
             track = track_of(phase)
             known = self._entries.setdefault(key, {})
-            for whose in state.of_team.get(phase_id, {}):
+            for whose in standing.those_in(state, phase):
                 if whose not in known:
                     known[whose] = standing.entry_of(state, phase, track, whose, at, part)
             rows = standing.rows(phase, track, [entry for entry in known.values() if entry], self._draws)
@@ -99,6 +102,11 @@ class Boards:
         for key in earlier[: len(earlier) - AS_OF]:
             del self._rows[key], self._entries[key]
 
+    def final_at(self, at: int) -> list[FinalRow]:
+        """The final standing as it was, for the organiser and for what was awarded by it."""
+        state = self._contest.state
+        return standing.final(state, at, {phase: self.rows(phase, "whole", at) for phase in state.rules(at).weights})
+
     def final(self, viewer: Viewer) -> list[FinalRow]:
         """The final standing, where all of its boards may be seen in full."""
         state, now = self._contest.state, self._now()
@@ -109,7 +117,7 @@ class Boards:
     def _take_in(self, events: Sequence[Event]) -> None:
         with self._lock:
             for event in events:
-                for phase, whose in self._touched(event.body):
+                for phase, whose in self._touched(event.at, event.body):
                     self._forget(phase, whose)
 
     def _forget(self, phase: str, whose: str | None) -> None:
@@ -121,16 +129,19 @@ class Boards:
                 else:
                     known.pop(whose, None)
 
-    def _touched(self, body: e.Body) -> Iterator[tuple[str, str | None]]:
+    def _touched(self, at: int, body: e.Body) -> Iterator[tuple[str, str | None]]:
         """Which boards an event changes, and whose entry on them; null is everybody's."""
         state = self._contest.state
+        if isinstance(body, MatchBody):
+            yield from judged_by(state, at, body)
+            return
         match body:
             case e.ResultMade() | e.SubmissionWithdrawn():
                 one = state.submissions[body.submission]
                 yield one.phase, one.team or f"baseline:{one.baseline}"
             case e.TeamDisqualified() | e.TeamReinstated() | e.TeamRenamed():
-                for phase, teams in state.of_team.items():
-                    if body.team in teams:
+                for phase in {*state.of_team, *state.on_site}:
+                    if body.team in {*state.of_team.get(phase, ()), *state.on_site.get(phase, ())}:
                         yield phase, body.team
             case e.RescoringApplied():
                 yield state.rescorings[body.rescoring].phase, None
@@ -139,3 +150,10 @@ class Boards:
             case e.RulesAmended() | e.ContestOpened():
                 for phase_rules in state.rules().phases:
                     yield phase_rules.id, None
+
+
+def judged_by(state: State, at: int, body: MatchBody) -> Iterator[tuple[str, str]]:
+    """The phase and the team whose result an event at the referees' table has changed; most change none."""
+    phase, team = state.matches[body.match].opened.phase, team_of(body)
+    if any(one.at == at for one in state.on_site.get(phase, {}).get(team, [])):
+        yield phase, team

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
 from palestra.contest import log
+from palestra.contest.clock import Now, for_writing
 from palestra.contest.database import reading, writing
 from palestra.contest.events import Body, Event
 from palestra.contest.files import Files
@@ -24,7 +25,6 @@ from palestra.contest.tables import snapshots
 from palestra.contest.tasks import tasks_after
 
 _told = logging.getLogger("palestra.contest")
-Now = Callable[[], int]
 SNAPSHOT_EVERY = 2_000  # events that may have to be folded again when a server starts
 LOG_CHANNEL, LIVE_CHANNEL = "palestra_log", "palestra_live"  # of PostgreSQL's notifications
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is taken for something else when it is read aloud
@@ -79,7 +79,8 @@ class Contest:
         with self._writing:
             with writing(self.engine) as connection:
                 self._take_in(list(log.read(connection, after=self.state.seq)), log.head(connection).hash)
-                now = max(self.now(), self.state.at)  # to a clock that is behind the log, quotas would look unused
+                # To a clock that is behind the log, quotas would look unused.
+                now = max(for_writing(self.now), self.state.at)
                 events = log.append(connection, decide(self.state, now), by, now)
                 for event in events:
                     for task in tasks_after(event.body, self.state):

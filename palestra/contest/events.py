@@ -78,6 +78,13 @@ class TeamMade(_Body, frozen=True, tag="team.made"):
     declared: str = ""  # digest of the declaration of independence that was accepted
 
 
+class DeclarationAccepted(_Body, frozen=True, tag="declaration.accepted"):
+    """A team that is there already accepts a declaration whose text is another one than it accepted before."""
+
+    team: str
+    declared: str  # digest of the text
+
+
 class TeamRenamed(_Body, frozen=True, tag="team.renamed"):
     team: str
     name: str
@@ -364,6 +371,7 @@ Body = (
     | RoleChanged
     | AccountClosed
     | TeamMade
+    | DeclarationAccepted
     | TeamRenamed
     | MemberInvited
     | InvitationWithdrawn

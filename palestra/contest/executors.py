@@ -11,9 +11,10 @@ import contextlib
 import os
 import queue
 import signal
+import socket
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -25,6 +26,7 @@ from palestra.metrics.cores import usable_cores
 from palestra.pool import end_with_parent
 
 FREE_CORES = "PALESTRA_FREE_CORES"  # what a pinned process leaves to those that it starts
+REACHED_S = 5.0  # how long a cluster may take to answer at all
 JOIN_S = 10.0  # how long a killed process may take to be gone
 
 Work = Callable[[Any], Any]
@@ -266,28 +268,44 @@ def attempt(work: Work, argument: Any) -> Answer:
 
 
 class RayExecutor:
-    """A Ray cluster: each job is a task on one of its CPUs. Ray retries nothing: attempts are counted in SQL."""
+    """A Ray cluster: each job is a task on one of its CPUs. Ray retries nothing: attempts are counted by the caller.
+
+    A node that is lost takes its tasks with it; they fail with Crashed.
+    """
 
     name = "ray"
 
-    def __init__(self, address: str | None = None, capacity: int | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, capacity: int | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         try:
             import ray  # heavy, and not installed everywhere
         except ImportError:
             raise PalestraError("Ray is not installed. To get it: pip install 'palestra[ray]'") from None
+        if address:
+            _require_reachable(address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a hall has no internet, and what runs there is private
         self._ray: Any = ray
         words: dict[str, Any] = {"address": address} if address else {"address": "local", "num_cpus": capacity}
-        self._ray.init(**words, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        if environment:  # of every process that works for us, from its start
+            words["runtime_env"] = {"env_vars": dict(environment)}
+        try:
+            self._ray.init(**words, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        except (ConnectionError, ValueError) as error:
+            where = f"at {address}" if address else "can be started here"
+            hint = " Where a cluster asks for its token, set RAY_AUTH_MODE=token here as well." if address else ""
+            raise PalestraError(f"No Ray cluster {where}: {str(error).splitlines()[0]}.{hint}") from None
         self.capacity = capacity or max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
         self._task = self._ray.remote(max_retries=0)(attempt)
         self._tasks: dict[Future[Any], Any] = {}
         self._ended: set[Future[Any]] = set()
 
-    def submit(self, work: Work, argument: Any) -> Future[Any]:
+    def submit(self, work: Work, argument: Any, gpus: int = 0) -> Future[Any]:
+        """What will come of the work. It has `gpus` cards for itself, unless no machine of the cluster has any."""
         future: Future[Any] = Future()
         try:
-            task = self._task.remote(work, argument)
+            cards = gpus if gpus and self._ray.cluster_resources().get("GPU") else 0
+            task = self._task.options(num_gpus=cards).remote(work, argument)
         except Exception:  # it cannot be pickled, or the cluster is gone
             future.set_exception(Raised(traceback.format_exc()))
             return future
@@ -319,3 +337,14 @@ class RayExecutor:
         if self._tasks.pop(future, None) is not None:  # whoever is first
             self._ended.discard(future)
             _settle(future, came)
+
+
+def _require_reachable(address: str) -> None:
+    """Ray itself would try for minutes, and not say why."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdecimal():  # "auto": Ray looks for one on this machine
+        return
+    try:
+        socket.create_connection((host, int(port)), REACHED_S).close()
+    except (OSError, OverflowError) as error:
+        raise PalestraError(f"No Ray cluster at {address}: {error}. `ray start --head` starts one.") from None

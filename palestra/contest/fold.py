@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from palestra import records
+from palestra.collect import judged
 from palestra.contest import events as e
 from palestra.contest import rules as rulebook
 from palestra.contest import state as state_module
 from palestra.contest.events import Event
 from palestra.contest.match_events import Entry, MatchBody
-from palestra.contest.match_fold import take_in
+from palestra.contest.match_fold import take_in, team_of
+from palestra.contest.match_result import note_result
 from palestra.contest.state import (
     Access,
     Account,
@@ -36,7 +38,7 @@ from palestra.contest.state import (
 
 def _version() -> str:
     """Of what makes a state from events: snapshots of another version are thrown away, unasked."""
-    sources = (Path(module.__file__ or "") for module in (e, rulebook, state_module, records))
+    sources = (Path(module.__file__ or "") for module in (e, rulebook, state_module, records, judged))
     matches = sorted(Path(__file__).parent.glob("match*.py"))
     code = b"".join(file.read_bytes() for file in (Path(__file__), *sources, *matches))
     return hashlib.sha256(code).hexdigest()
@@ -91,13 +93,18 @@ def _closed(state: State, event: Event, body: e.AccountClosed) -> None:
 
 def _team(state: State, event: Event, body: e.TeamMade) -> None:
     state.teams[body.team] = Team(
-        body.team, body.name, body.captain, event.at, members=[body.captain], declared=body.declared
-    )
+        body.team, body.name, body.captain, event.at, members=[body.captain], declared=body.declared,
+        declared_at=event.at,
+    )  # fmt: skip
     _put_in(state, event, body.captain, body.team)
 
 
 def _put_in(state: State, event: Event, account: str, team: str) -> None:
     state.accounts[account].team, state.accounts[account].joined_at = team, event.at
+
+
+def _declared(state: State, event: Event, body: e.DeclarationAccepted) -> None:
+    state.teams[body.team].declared, state.teams[body.team].declared_at = body.declared, event.at
 
 
 def _renamed(state: State, event: Event, body: e.TeamRenamed) -> None:
@@ -313,6 +320,8 @@ def _run_ended(state: State, event: Event, body: e.RunEnded) -> None:
 
 def _match(state: State, event: Event, body: MatchBody) -> None:
     take_in(state.matches, Entry(event.seq, event.at, event.by, body))
+    if team := team_of(body):
+        note_result(state.on_site, state.matches[body.match], team, event.at)
 
 
 _HOW: dict[type, Callable[[State, Event, Any], None]] = {
@@ -324,6 +333,7 @@ _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.RoleChanged: _role,
     e.AccountClosed: _closed,
     e.TeamMade: _team,
+    e.DeclarationAccepted: _declared,
     e.TeamRenamed: _renamed,
     e.MemberInvited: _invited,
     e.InvitationWithdrawn: _uninvited,

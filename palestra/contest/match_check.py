@@ -89,7 +89,8 @@ def _check_published(match: Match, body: MatchBody) -> None:
         entries = (match.turn_logs[body.team] if body.team else match.setup_log).entries
         target = next((one.body for one in entries if body.undoes in names_of(one)), None)
     case = match.turns[team_of(body)].cases.get(getattr(target, "case", "")) if team_of(body) else None
-    if case is None or case.published_at is None or not KINDS.get(type(target), UNDO).may_wait:
+    corrects = isinstance(body, e.EventUndone) and isinstance(target, e.CaseRuled | e.TimeCorrected)
+    if case is None or case.published_at is None or not (corrects or KINDS.get(type(target), UNDO).may_wait):
         return
     if isinstance(target, e.ConductNoted):
         return

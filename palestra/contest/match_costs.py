@@ -47,21 +47,76 @@ LABELS: dict[type, Words] = {
     e.EventUndone: Words("undo", "撤销"),
 }
 NOTHING = Words("Costs nothing.", "不影响成绩。")
+ALWAYS: dict[type, Words] = {  # what follows from these is the same each time
+    e.RefereeDeclared: Words(
+        "You declare that you are neutral: you are in no team, you help none, and you judge by the rules alone. You do "
+        "not referee teams that you name here.",
+        "您声明保持中立：不属于、不协助任何参赛队，只依规则判定。在此列出的队伍，您须回避，不担任其裁判。",
+    ),
+    e.TeamsOrdered: Words(
+        "Teams play in the order that is drawn from the seed, which anybody can draw again; without one, as they are "
+        "listed.",
+        "各队按种子抽签得出的顺序上场，任何人都可复算；不填种子则按列表顺序。",
+    ),
+    e.GroupsDrawn: Words(
+        "The order of groups is drawn from the seed, and anybody can draw it again. A draw cannot be undone.",
+        "任务组顺序由种子抽签得出，任何人都可复算。抽签不能撤销。",
+    ),
+    e.ImageTaken: Words(
+        "Its digest is kept. A team may hand in several until one is frozen.", "记录其摘要。冻结之前可提交多个镜像。"
+    ),
+    e.ImageFrozen: Words(
+        "The team plays with this image. Another one takes a reason.", "该队以此镜像参赛。更换须说明理由。"
+    ),
+    e.TurnBegun: Words("The 55 minutes start and do not stop.", "55 分钟计时开始，不再停止。"),
+    e.ClockHeld: Words(
+        "Both clocks stand until they are released. Only for what is not the team's doing.",
+        "两个计时均暂停，直至恢复。仅限非参赛队原因。",
+    ),
+    e.ConductNoted: Words(
+        "Referees and the organiser see it. Nothing follows from it by itself.",
+        "裁判和主办方可见。不会因此自动产生处罚。",
+    ),
+    e.LogTaken: Words("Its digest is kept: it may not be altered after this.", "记录其摘要：此后不得改动。"),
+    e.WeightsHashed: Words(
+        "A difference between before and after is shown to the head referee.", "赛前赛后如有差异，将提示裁判长。"
+    ),
+    e.MarksSigned: Words(
+        "Your word on this attempt; changed only with a reason.", "即您对本次尝试的最终判定；更改须说明理由。"
+    ),
+    e.CaseRuled: Words(
+        "Your ruling counts in place of what the referees signed. What is ticked below is met, all else is not.",
+        "您的裁定取代裁判签署的判定：以下勾选的子目标视为达成，其余视为未达成。",
+    ),
+    e.TimeCorrected: Words(
+        "This time counts in place of the clock's; results change with it, also published ones.",
+        "以此用时取代计时结果；成绩（包括已公布的）随之更改。",
+    ),
+    e.AppealMade: Words(
+        "The head referee decides on it and answers with reasons. The result stands until then.",
+        "由裁判长裁决并说明理由。裁决之前成绩不变。",
+    ),
+    e.AppealDecided: Words(
+        "The team reads your answer. An upheld appeal changes no number by itself: correct the case or its time next.",
+        "参赛队会看到您的答复。申诉成立并不会自动改分：请随后更正该用例的判定或用时。",
+    ),
+    e.EventUndone: Words(
+        "As if it had not been; where a clock was stopped, the time since counts.",
+        "视同未发生；若曾停表，则其后的时间照计。",
+    ),
+    e.PenaltyProposed: Words("Counts once another referee confirms it.", "经另一名裁判确认后生效。"),
+    e.PenaltyConfirmed: Words(
+        "It counts from now on; only the head referee can withdraw it.", "即刻生效；此后只有裁判长可以撤回。"
+    ),
+}
 
 
 def cost_of(opened: MatchOpened, turn: Turn, wish: MatchBody, now: int) -> Words:
     """What follows, in words."""
     case = turn.cases.get(getattr(wish, "case", ""))
     match wish:
-        case e.TurnBegun():
-            return Words("The 55 minutes start and do not stop.", "55 分钟计时开始，不再停止。")
         case e.TurnClosed():
             return _closing(turn)
-        case e.ClockHeld():
-            return Words(
-                "Both clocks stand until they are released. Only for what is not the team's doing.",
-                "两个计时均暂停，直至恢复。仅限非参赛队原因。",
-            )
         case e.CaseStarted() if case:
             return _starting(opened, turn, case, now)
         case e.CaseStopped() if case:
@@ -72,20 +127,9 @@ def cost_of(opened: MatchOpened, turn: Turn, wish: MatchBody, now: int) -> Words
             return _restarting(opened, turn, case, now)
         case e.CaseAbandoned() if case:
             return _abandoning(opened, turn, case)
-        case e.MarksSigned():
-            return Words(
-                "Your word on this attempt; changed only with a reason.", "即您对本次尝试的最终判定；更改须说明理由。"
-            )
         case e.ResultsPublished():
             return _publishing(opened)
-        case e.EventUndone():
-            return Words(
-                "As if it had not been; where a clock was stopped, the time since counts.",
-                "视同未发生；若曾停表，则其后的时间照计。",
-            )
-        case e.PenaltyProposed():
-            return Words("Counts once another referee confirms it.", "经另一名裁判确认后生效。")
-    return NOTHING
+    return ALWAYS.get(type(wish), NOTHING)
 
 
 def _met(opened: MatchOpened, turn: Turn, case: CaseState) -> str:

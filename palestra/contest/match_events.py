@@ -63,7 +63,10 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 class SlotsPlanned(_Body, frozen=True, kw_only=True, tag="slots.planned"):
+    """All of them, as they are from now on."""
+
     slots: tuple[Slot, ...]
+    reason: str = ""  # why other ones than before, or why not the same for all
 
 
 class GroupsDrawn(_Body, frozen=True, kw_only=True, tag="groups.drawn"):

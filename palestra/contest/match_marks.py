@@ -58,6 +58,12 @@ def compared(opened: MatchOpened, turn: Turn, case: CaseState, attempt: int) -> 
     return Comparison(attempt, by_seat, tuple(missing), differ, ruling.met if ruling else None)
 
 
+def agreed_on(found: Comparison) -> tuple[str, ...]:
+    """What all who have signed say is met: where a ruling begins."""
+    signed = list(found.by_seat.values())
+    return tuple(goal for goal in signed[0] if all(goal in met for met in signed)) if signed else ()
+
+
 def _signature(case: CaseState, seat: list[str], attempt: int) -> Signature | None:
     """The last one of whoever had a seat."""
     found = [one for one in case.signatures if one.referee in seat and one.attempt == attempt]

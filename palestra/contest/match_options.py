@@ -14,7 +14,7 @@ from palestra.contest.match_events import MatchBody
 from palestra.contest.match_flow import current, is_over, running_case
 from palestra.contest.match_fold import at_time, last_of, names_of, team_of
 from palestra.contest.match_kinds import KINDS, UNDO, Who
-from palestra.contest.match_marks import attempts_that_count, compared, standing_of
+from palestra.contest.match_marks import agreed_on, attempts_that_count, compared, standing_of
 from palestra.contest.match_state import CaseState, Match, Turn, case_of
 from palestra.contest.rules import Words
 from palestra.errors import Told
@@ -52,6 +52,11 @@ def at_table(match: Match, now: int) -> str:
     return ""
 
 
+def next_team(match: Match) -> str:
+    """Of the running order, whoever has not played; nobody where there is no order."""
+    return next((team for team in match.setup.order if match.turns[team].begun_at is None), "")
+
+
 def _possible(match: Match, who: Who, wish: MatchBody, now: int) -> bool:
     try:
         return bool(check(match, who, wish, now))
@@ -79,7 +84,7 @@ _Asked = tuple[MatchBody, tuple[str, ...]]
 def _wishes(match: Match, who: Who, turn: Turn | None, now: int) -> Iterator[_Asked]:
     """Whatever somebody might want, complete but for what a person fills in."""
     if turn is not None:
-        if (case := current(match.opened, turn)) is not None:
+        if (case := current(match.opened, turn)) is not None and not is_over(match.opened, turn, now):
             yield from _of_case(match, who, turn, case)
         yield from _of_marks(match, who, turn, now)
         yield from _of_turn(match, turn)
@@ -129,7 +134,8 @@ def _of_marks(match: Match, who: Who, turn: Turn, now: int) -> Iterator[_Asked]:
                 met = tuple(goal for goal, mark in held.items() if mark.on)
                 yield e.MarksSigned(**ids, case=case.id, attempt=attempt, met=met), ("met",)
             if found.differ or case.published_at is not None:
-                yield e.CaseRuled(**ids, case=case.id, attempt=attempt, met=(), reason=ASK * 3), ("met", "reason")
+                met = found.met if found.met is not None else agreed_on(found)
+                yield e.CaseRuled(**ids, case=case.id, attempt=attempt, met=met, reason=ASK * 3), ("met", "reason")
         if case.started_at is not None:
             yield e.TimeCorrected(**ids, case=case.id, ran_ms=0, reason=ASK * 3), ("ran_ms", "reason")
         yield e.AppealMade(**ids, case=case.id, appeal=ASK, reason=ASK * 3), ("appeal", "reason")
@@ -145,8 +151,10 @@ def _of_turn(match: Match, turn: Turn) -> Iterator[_Asked]:
     free = [one for one in declared if turn.team not in declared[one] and one != match.opened.head]
     yield e.ImageTaken(**ids, image=ASK), ("image",)
     for image in turn.images[-1:]:
-        yield e.ImageFrozen(**ids, image=image.image, reason=ASK * 3 if turn.frozen else ""), ("image", "reason")
-    yield e.TurnBegun(**ids, referees=tuple(free), reason=ASK * 3), ("referees", "reason")
+        again = _reason(bool(turn.frozen))
+        yield e.ImageFrozen(**ids, image=image.image, reason="".join(again.values())), ("image", *again)
+    out_of_order = _reason(next_team(match) not in ("", turn.team))
+    yield e.TurnBegun(**ids, referees=tuple(free), reason="".join(out_of_order.values())), ("referees", *out_of_order)
     yield e.ClockReleased(**ids), ()
     yield e.ClockHeld(**ids, reason=ASK * 3), ("reason",)
     yield e.TurnClosed(**ids), ()
@@ -173,9 +181,15 @@ def _of_setup(match: Match, who: Who) -> Iterator[_Asked]:
     teams = tuple(one.team for one in match.opened.teams)
     if who.account not in match.setup.declared:
         yield e.RefereeDeclared(match=name), ("conflicts",)
-    again = ASK * 3 if match.setup.order else ""
-    yield e.TeamsOrdered(match=name, teams=teams, reason=again), ("teams", "seed", "reason")
+    again = _reason(bool(match.setup.order))
+    yield e.TeamsOrdered(match=name, teams=teams, reason="".join(again.values())), ("teams", "seed", *again)
     slots = tuple(e.Slot(team, number, number + 1) for number, team in enumerate(teams))
-    yield e.SlotsPlanned(match=name, slots=slots), ("slots",)
-    again = ASK * 3 if match.setup.groups else ""
-    yield e.GroupsDrawn(match=name, seed=ASK, reason=again), ("seed", "reason")
+    again = _reason(bool(match.setup.slots))
+    yield e.SlotsPlanned(match=name, slots=slots, reason="".join(again.values())), ("slots", *again)
+    again, seed = _reason(bool(match.setup.groups)), "" if match.opened.rules.draw == "fixed" else ASK
+    yield e.GroupsDrawn(match=name, seed=seed, reason="".join(again.values())), (*(["seed"] if seed else []), *again)
+
+
+def _reason(needed: bool) -> dict[str, str]:
+    """What a person fills in where something is said for the second time, or otherwise than it was settled."""
+    return {"reason": ASK * 3} if needed else {}

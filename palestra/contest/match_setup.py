@@ -46,7 +46,12 @@ def ordered(opened: MatchOpened, setup: Setup, entry: Entry, body: e.TeamsOrdere
 
 def planned(opened: MatchOpened, setup: Setup, entry: Entry, body: e.SlotsPlanned) -> None:
     _are_teams(opened, [slot.team for slot in body.slots])
-    check_slots(body.slots, [one.team for one in opened.teams])
+    if setup.slots and not body.reason:
+        raise Told(
+            "Debugging slots are planned already. To change them, say why.", "调试时段已安排。如需更改，请说明理由。"
+        )
+    names = {one.team: one.name for one in opened.teams}
+    check_slots(body.slots, names, excused=bool(body.reason))
     setup.slots = body.slots
 
 

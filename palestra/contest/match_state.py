@@ -188,6 +188,19 @@ class Turn(msgspec.Struct, array_like=True):
         return [seat[-1] for seat in self.seats]
 
 
+class OnSite(msgspec.Struct, array_like=True):
+    """A team's result at a table, from a moment on."""
+
+    at: int
+    match: str
+    numbers: dict[str, str] = {}  # the track's metrics as exact fractions: "17/25"; empty: none is published
+    out: str = ""  # why the team is disqualified
+
+    @property
+    def says(self) -> tuple[dict[str, str], str] | None:
+        return (self.numbers, self.out) if self.numbers or self.out else None
+
+
 class Setup(msgspec.Struct, array_like=True):
     """What is settled before all turns."""
 

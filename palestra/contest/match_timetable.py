@@ -24,19 +24,26 @@ class Timetable(msgspec.Struct, frozen=True):
     late_ms: int = 0  # by how much it goes beyond the phase's end
 
 
-def timetable(phase: Phase, zone: str, teams: Sequence[str]) -> Timetable:
-    """One slot for each team from the opening on, then the turns in the same order; within the hours of each day."""
+def timetable(phase: Phase, zone: str, teams: Sequence[str], planned: Sequence[Slot] = ()) -> Timetable:
+    """One slot for each team from the opening on, or those that are planned; then the turns in the same order; within
+    the hours of each day."""
     plan = phase.match or MatchPlan()
-    count, at = len(teams), phase.opens
-    starts: list[int] = []
-    for length_ms in [plan.slot_ms] * count + [TOTAL_MS] * count:
-        at = _next_place(at, length_ms, phase, zone)
-        starts.append(at)
-        at += length_ms + (plan.gap_ms if length_ms == TOTAL_MS else 0)
-    slots = [Slot(team, start, start + plan.slot_ms) for team, start in zip(teams, starts, strict=False)]
-    turns = [Slot(team, start, start + TOTAL_MS) for team, start in zip(teams, starts[count:], strict=True)]
+    slots = sorted(planned, key=lambda slot: slot.opens)
+    slots = slots or _in_turn(teams, phase.opens, plan.slot_ms, 0, (phase, zone))
+    begins = max((slot.closes for slot in slots), default=phase.opens)
+    turns = _in_turn(teams, begins, TOTAL_MS, plan.gap_ms, (phase, zone))
     ends = turns[-1].closes if turns else phase.opens
     return Timetable(tuple(slots), tuple(turns), max(ends - phase.closes, 0))
+
+
+def _in_turn(teams: Sequence[str], at: int, length_ms: int, gap_ms: int, where: tuple[Phase, str]) -> list[Slot]:
+    """One team after the other, each so long."""
+    found = []
+    for team in teams:
+        at = _next_place(at, length_ms, *where)
+        found.append(Slot(team, at, at + length_ms))
+        at += length_ms + gap_ms
+    return found
 
 
 def _next_place(at: int, length_ms: int, phase: Phase, zone: str) -> int:

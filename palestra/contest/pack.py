@@ -66,6 +66,7 @@ def pack(source: Source) -> Pack:
         digest=hashlib.sha256(encode(rules).encode()).hexdigest(),
         amendments=tuple(_amendments(source.versions)),
         sections=tuple(sections),
+        id=phase.id,
     )
 
 

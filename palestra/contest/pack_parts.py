@@ -82,3 +82,4 @@ class Pack(msgspec.Struct, frozen=True):
     digest: str  # of the rules
     amendments: tuple[Amendment, ...]  # newest first
     sections: tuple[Section, ...]
+    id: str = ""  # of the phase

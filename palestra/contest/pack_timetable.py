@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from palestra.contest.days import local, told
 from palestra.contest.match_events import Slot
 from palestra.contest.match_state import Match
-from palestra.contest.match_timetable import Timetable, timetable
+from palestra.contest.match_timetable import timetable
 from palestra.contest.pack_parts import Block, Cell, Grid, Heading, Prose, Section
 from palestra.contest.rules import MatchPlan, Phase, Rules, Words
 
@@ -18,12 +18,12 @@ def times(rules: Rules, phase: Phase, match: Match | None) -> Section:
     """As the match has it once it was settled there, else as the contest file makes it."""
     plan = phase.match or MatchPlan()
     teams = _teams(rules, phase, match)
-    found = _settled(timetable(phase, rules.zone, teams), match)
+    found = timetable(phase, rules.zone, teams, match.setup.slots if match else ())
     names = {one.team: one.name for one in match.opened.teams} if match else {}
     blocks: list[Block] = [
         Prose(_opens(phase, rules.zone)),
         Heading(Words("Debugging slots", "调试时段")),
-        Prose(_slots(plan)),
+        Prose(_slots(plan, match)),
         _table(found.slots, rules.zone, names),
         Heading(Words("Running order", "出场顺序")),
         Prose(_order(match, plan)),
@@ -47,19 +47,18 @@ def _teams(rules: Rules, phase: Phase, match: Match | None) -> list[str]:
     return [f"#{number}" for number in range(1, top + 1)]
 
 
-def _settled(planned: Timetable, match: Match | None) -> Timetable:
-    if match is None or not match.setup.slots:
-        return planned
-    slots = tuple(sorted(match.setup.slots, key=lambda slot: slot.opens))
-    return Timetable(slots, planned.turns, planned.late_ms)
-
-
 def _opens(phase: Phase, zone: str) -> Words:
     opens, closes = ([told(at, zone, name) for name in ("en", "zh")] for at in (phase.opens, phase.closes))
     return Words(f"From {opens[0]} to {closes[0]}.", f"{opens[1]} 至 {closes[1]}。")
 
 
-def _slots(plan: MatchPlan) -> Words:
+def _slots(plan: MatchPlan, match: Match | None) -> Words:
+    if match and match.setup.slots:
+        minutes = (match.setup.slots[0].closes - match.setup.slots[0].opens) // 60_000
+        return Words(
+            f"{minutes} minutes each, with the robot, the table and practice scenes.",
+            f"每个时段 {minutes} 分钟，使用机器人、桌面和练习场景。",
+        )
     minutes = plan.slot_ms // 60_000
     return Words(
         f"One slot of {minutes} minutes for each team, with the robot, the table and practice scenes.",

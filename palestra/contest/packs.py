@@ -60,10 +60,15 @@ def pack_view(track: Track, data: Path, files: Files, progress: Advance) -> Pack
     shown = [path for path in packing.shown(track, data) if not _hides_itself(path.relative_to(data))]
     _refuse_links_to_folders(track, data)
     _refuse_look_alikes(track, data, shown)
-    _refuse_copies(data, shown, _hidden_files(track, data))
+    partly = {data / place for place in packing.shown_in_part(track, data)}
+    _refuse_copies(data, (path for path in shown if path not in partly), _hidden_files(track, data))
     with files.aside() as folder:
         view = folder / "view"
         _lay_out(shown, data, view)
+        for place, content in packing.shown_in_part(track, data).items():
+            if content is not None:
+                (view / place).unlink()  # a link to the whole of it
+                (view / place).write_bytes(content)
         if track.hidden:
             _refuse_readable_truth(track, data, view)
         return _keep(track, view, files, progress)
@@ -94,7 +99,7 @@ def _keep(track: Track, folder: Path, files: Files, progress: Advance) -> Pack:
     from palestra.contest.files import digest_of
 
     archive = folder.with_name("pack.zip")
-    packing.pack(replace(track, hidden=()), folder, archive, progress)
+    packing.pack(replace(track, hidden=(), in_part=None), folder, archive, progress)
     pack = Pack(digest_of(archive), archive.stat().st_size)
     files.take(archive, pack.file)
     manifest(files, pack.file)
@@ -106,7 +111,8 @@ def _hidden_files(track: Track, data: Path) -> list[Path]:
     walks = (os.walk(data / name, followlinks=True) for name in track.hidden)
     inside = {Path(place, name) for walk in walks for place, _, names in walk for name in names}
     alone = {data / name for name in track.hidden if (data / name).is_file()}
-    return sorted(path for path in inside | alone if not _hides_itself(path.relative_to(data)))
+    partly = {data / place for place in packing.shown_in_part(track, data)}
+    return sorted(path for path in inside | alone | partly if not _hides_itself(path.relative_to(data)))
 
 
 def _hides_itself(path: Path) -> bool:

@@ -9,7 +9,8 @@ from typing import Literal
 from palestra import registry
 from palestra.contest import events as e
 from palestra.contest import keys, packs, running
-from palestra.contest.contest import Contest, Now, wall_clock
+from palestra.contest.clock import Now, watched
+from palestra.contest.contest import Contest, wall_clock
 from palestra.contest.database import open_database, sqlite_address, writing
 from palestra.contest.files import Files
 from palestra.contest.rulebook import read
@@ -45,7 +46,7 @@ class Place:
     def is_open(self) -> bool:
         return bool(self.database) or (self.folder / "contest.db").exists()
 
-    def open(self, now: Now = wall_clock) -> Contest:
+    def open(self, now: Now | None = None) -> Contest:
         """The contest as it is. One that has no event yet is opened with the rules in its file."""
         if not self.file.is_file():
             raise PalestraError(
@@ -53,16 +54,12 @@ class Place:
             )
         self.folder.mkdir(mode=0o700, exist_ok=True)
         engine = open_database(self.database or sqlite_address(self.folder / "contest.db"))
-        contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now)
+        contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
         if not contest.state.versions:
             rules = read(self.file, registry.tracks())
             home = f"palestra {version('palestra')}"
             contest.act("system", lambda state, _: running.open_contest(state, rules, home))
         return contest
-
-    def has_other_rules(self, contest: Contest) -> bool:
-        """Whether the file says something else than the rules that were taken from it."""
-        return read(self.file, registry.tracks()) not in [one.rules for one in contest.state.versions]
 
 
 def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> None:

@@ -19,6 +19,7 @@ from palestra.entrants.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.errors import PalestraError
 from palestra.records import Track
 
+PREFIX = ".predicting-"  # of places in which a bundle runs, beside the data
 PROGRAMS = ("predict.py", "Algorithm/predict.py")  # the first of them that is there
 LIMITS = Limits(memory_bytes=8 << 30, cpu_s=4 * 3600.0, wall_s=3600.0, tmp_bytes=1 << 30)  # the last is OUT's, too
 READABLE = 0o444
@@ -41,7 +42,7 @@ def predicted(
 
     Raises Refused for what is no such bundle, and PalestraError where its wheels cannot be installed.
     """
-    with bundle.place(".predicting-", scratch) as home:
+    with bundle.place(PREFIX, scratch) as home:
         answers = home / f"answers{track.suffix}"
         program = bundle.copy(source, home / "bundle", PROGRAMS, " or ".join(PROGRAMS))
         site = bundle.installed(backend, home)
@@ -76,12 +77,17 @@ def lay_out(track: Track, data: Path, folder: Path) -> None:
     """The contestant's view of a data set as a folder: its files under a second name, or copies where that is not
     possible. Refuses to make one from which the truth can be read."""
     folder.mkdir()
+    partly = packing.shown_in_part(track, data)
     for path in packing.shown(track, data):
         place = path.relative_to(data)
         if any(part.startswith(".") for part in place.parts):  # .git and its like, in which anything may lie
             continue
         (folder / place if path.is_dir() else (folder / place).parent).mkdir(parents=True, exist_ok=True)
-        if path.is_file():
+        content = partly.get(place)
+        if content is not None:
+            (folder / place).write_bytes(content)
+            (folder / place).chmod(READABLE)
+        elif path.is_file():
             _put(path.resolve(), folder / place)
     for inside in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
         inside.chmod(0o755)

@@ -29,10 +29,13 @@ class Preview(msgspec.Struct, frozen=True):
         return digest_of(msgspec.json.encode(self).decode())
 
 
-def preview(state: State, phase_id: str, rows: Sequence[Row], without: Mapping[str, str] | None = None) -> Preview:
+def preview(
+    state: State, phase_id: str, rows: Sequence[Row], without: Mapping[str, str] | None = None, now: int | None = None
+) -> Preview:
     """The first N teams of a board who are not left out: by the organiser (`without`, with reasons), because their
-    verification failed, or because they were found not to comply. Who shares the last rank goes on as well."""
-    phase = state.phase(phase_id)
+    verification failed, or because they were found not to comply. Who shares the last rank goes on as well. The rules
+    are those of `now`: amended ones may have come into force with nothing written in the log since."""
+    phase = state.phase(phase_id, now)
     if phase.promotion is None:
         raise Told(
             f"No team is promoted from {phase_id}: its rules say nothing of it.",

@@ -6,7 +6,7 @@ import typer
 
 from palestra import console
 from palestra.contest import backup, rebuilding, reverifying, signing
-from palestra.contest.contest import wall_clock
+from palestra.contest.contest import Contest, wall_clock
 from palestra.contest.database import sqlite_address
 from palestra.contest.files import Files
 from palestra.contest.log import parse_head
@@ -26,12 +26,31 @@ def bring_back(place: Place, source: Path, key: str, heads: list[str]) -> None:
     files = place.files or str(place.folder / "files")
     if source.suffix == ".zip":
         _rebuild(place, source, database, files, key, heads)
-        return
+    else:
+        _put_back(place, source, database, files)
+    if place.file.is_file() and (text := data_to_copy(place, place.open())):
+        console.say(text)
+
+
+def _put_back(place: Place, source: Path, database: str, files: str) -> None:
     beside = backup.Beside(place.folder / signing.NAME, place.file)
     done = backup.restore(source, database, files, beside)
     typer.echo(f"{done.head.seq:,} events and {done.files:,} files are back, and the log verifies. Head: {done.head}")
     for line in done.lacking.values():
         typer.echo(line)
+
+
+def data_to_copy(place: Place, contest: Contest) -> str:
+    """Which folders of data are to be brought along; nothing where all are there."""
+    named = {phase.data: phase.id for phase in contest.state.rules().phases if phase.data}
+    lacking = {data: phase for data, phase in named.items() if not (place.home / data).is_dir()}
+    if not lacking:
+        return ""
+    folders = ", ".join(f"{data} (phase {phase})" for data, phase in lacking.items())
+    return (
+        "The folders of data are in no backup and in no export. Copy these from where the contest was to "
+        f"{place.home}: {folders}. Until they are there, nothing can be scored."
+    )
 
 
 def _rebuild(place: Place, archive: Path, database: str, files: str, key: str, heads: list[str]) -> None:

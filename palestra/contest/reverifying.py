@@ -1,10 +1,14 @@
-"""Results computed again, from the kept scores or from what was submitted, and compared with what the log says."""
+"""Results computed again, from the kept scores or from what was submitted, and compared with what the log says.
+
+What referees judged is computed again from the events of the match, by the track's own metrics.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +19,8 @@ from palestra import saved, scoring
 from palestra.collect.files import collect
 from palestra.contest import split
 from palestra.contest.files import Files
+from palestra.contest.match_again import numbers_again
+from palestra.contest.match_state import OnSite
 from palestra.contest.rules import Phase
 from palestra.contest.standing import track_of
 from palestra.contest.state import Score, State, Submission
@@ -38,9 +44,9 @@ SAID: dict[Outcome, str] = {
 class Checked(msgspec.Struct, frozen=True):
     """One result, computed again."""
 
-    submission: str
+    submission: str  # of what was judged: match and team, as "m1/t1"
     attempt: int
-    how: Literal["answers", "scores", ""]  # from what it was computed
+    how: Literal["answers", "scores", "events", ""]  # from what it was computed
     outcome: Outcome
     message: str = ""  # where it differs, or why it was not checked
     worst: float = 0.0  # the largest difference of a number, relative to its size
@@ -57,7 +63,30 @@ def reverify(
     for name in submissions or ():
         state.submission(name)
     chosen = [one for one in state.submissions.values() if submissions is None or one.id in submissions]
-    return [_checked(state, files, home, one, score) for one in chosen for score in one.scores]
+    found = [_checked(state, files, home, one, score) for one in chosen for score in one.scores]
+    return found if submissions is not None else [*found, *_on_site(state)]
+
+
+def _on_site(state: State) -> Iterator[Checked]:
+    """The newest result of each team at a table."""
+    for phase_id, teams in state.on_site.items():
+        for team, kept in teams.items():
+            if kept[-1].numbers:
+                yield _judged_again(state, phase_id, team, kept)
+
+
+def _judged_again(state: State, phase_id: str, team: str, kept: Sequence[OnSite]) -> Checked:
+    one = kept[-1]
+    name, said = f"{one.match}/{team}", {metric: Fraction(number) for metric, number in one.numbers.items()}
+    try:
+        again = numbers_again(track_of(state.phase(phase_id, one.at)), state.matches[one.match], team, one.at)
+    except PalestraError as error:
+        return Checked(name, len(kept), "", "not checked", str(error))
+    differences = {metric: abs(again[metric] - float(number)) for metric, number in said.items()}
+    far, worst = max(differences.items(), key=lambda item: item[1])
+    if not worst <= CLOSE:
+        return Checked(name, len(kept), "events", "differs", f"{far} is another number (by {worst:.3g}).", worst)
+    return Checked(name, len(kept), "events", "same numbers", "", worst)
 
 
 def told(found: Sequence[Checked]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from palestra.contest.events import Promoted, Role
-from palestra.contest.match_state import Match
+from palestra.contest.match_state import Match, OnSite
 from palestra.contest.rules import Phase, Rules, Words
 from palestra.errors import Missing, PalestraError, Told, UnknownName
 from palestra.records import Estimate
@@ -57,9 +57,10 @@ class Team(msgspec.Struct, array_like=True):
     made_at: int
     members: list[str] = []
     invitations: dict[str, int] = {}  # digests that are still open, and when they were made
-    declared: str = ""
+    declared: str = ""  # digest of the declaration that was accepted
     out: dict[str, list[Out]] = {}  # disqualified, by phase; "" is all of them
     access: dict[str, Access] = {}  # by phase
+    declared_at: int = 0  # when the declaration was accepted
 
 
 class Score(msgspec.Struct, array_like=True):
@@ -256,6 +257,7 @@ class State(msgspec.Struct):
     copies: list[Copy] = []
     runs: dict[str, Run] = {}
     matches: dict[str, Match] = {}  # at the referees' table
+    on_site: dict[str, dict[str, list[OnSite]]] = {}  # what is published of them, by phase and team
 
     def rules(self, at: int | None = None) -> Rules:
         """The rules in force."""

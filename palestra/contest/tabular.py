@@ -5,14 +5,16 @@ apostrophe before it; numbers stay numbers.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from palestra.contest import seeing, standing
+from palestra.collect.judged import Judged
+from palestra.collect.judged import table as judged_table
+from palestra.contest import match_outcomes, seeing, standing
 from palestra.contest.rules import Phase
 from palestra.contest.seeing import Sight, Viewer
 from palestra.contest.standing import DrawsOf, Entry, FinalRow, Row
@@ -24,6 +26,7 @@ FORMULA = r"^[\s\u0000]*[=+\-@＝＋－＠]|^[\t\r\n]"
 BOM = b"\xef\xbb\xbf"  # without it, some spreadsheet programs read UTF-8 as Latin-1
 AT_ONCE = 50_000  # rows
 BOARD = "board-"  # before the phase, in the name of a table
+CASES = "cases-"  # the same: what referees judged, case by case
 
 Make = Callable[[DrawsOf], pl.DataFrame]
 
@@ -70,7 +73,8 @@ def as_parquet(table: pl.DataFrame) -> bytes:
 
 
 def tables(state: State, viewer: Viewer, now: int, draws_of: DrawsOf) -> dict[str, pl.DataFrame]:
-    """Everything that someone may see of a contest now, by name: board-PHASE, final, awards, teams, submissions."""
+    """Everything that someone may see of a contest now, by name: board-PHASE, cases-PHASE where referees judged, final,
+    awards, teams, submissions."""
     return {name: taken(state, viewer, now, name)(draws_of) for name in names(state, viewer, now)}
 
 
@@ -78,6 +82,7 @@ def names(state: State, viewer: Viewer, now: int) -> list[str]:
     """The tables that someone may see."""
     seen, weights = _sights(state, viewer, now), state.rules(now).weights
     found = [f"{BOARD}{phase}" for phase in seen]
+    found += [f"{CASES}{phase}" for phase in seen if state.phase(phase, now).match]
     found += ["final"] if weights and all(phase in seen for phase in weights) else []
     return [*found, "awards", "teams", *(["submissions"] if viewer.is_organiser or viewer.team else [])]
 
@@ -89,6 +94,8 @@ def taken(state: State, viewer: Viewer, now: int, name: str) -> Make:
         raise UnknownName("table", name, known)
     if name.startswith(BOARD):
         return _board_taken(state, viewer, now, name.removeprefix(BOARD))
+    if name.startswith(CASES):
+        return _cases_taken(state, viewer, now, name.removeprefix(CASES))
     if name == "final":
         return _final_taken(state, viewer, now)
     if name == "awards":
@@ -128,16 +135,31 @@ def _board_taken(state: State, viewer: Viewer, now: int, phase_id: str) -> Make:
 
 
 def _final_taken(state: State, viewer: Viewer, now: int) -> Make:
-    sights, weights = _sights(state, viewer, now), list(state.rules(now).weights)
+    sights, rules = _sights(state, viewer, now), state.rules(now)
+    weights, judged = list(rules.weights), any(rules.phase(phase).match for phase in rules.weights)
     found = {phase: _entries(state, phase, sights[phase]) for phase in weights}
     # Of the rest, the rules and the teams' names are all that a final standing asks for.
-    kept = State(at=state.at, versions=list(state.versions), moved=dict(state.moved), teams=dict(state.teams))
+    on_site = {phase: {team: list(kept) for team, kept in teams.items()} for phase, teams in state.on_site.items()}
+    kept = State(
+        at=state.at, versions=list(state.versions), moved=dict(state.moved), teams=dict(state.teams), on_site=on_site
+    )
 
     def make(draws_of: DrawsOf) -> pl.DataFrame:
         boards = {phase: _rows(*one, draws_of) for phase, one in found.items()}
-        return final(standing.final(kept, now, boards), weights)
+        return final(standing.final(kept, now, boards), weights, judged)
 
     return make
+
+
+def _cases_taken(state: State, viewer: Viewer, now: int, phase_id: str) -> Make:
+    """Of each team whose result is on the board: the cases that it comes from."""
+    _, found = _entries(state, phase_id, _sights(state, viewer, now)[phase_id])
+    rows = {
+        (entry.match, entry.name): match_outcomes.outcomes_of(state.matches[entry.match], entry.team, entry.at)
+        for entry in found
+    }
+    table = cases(rows)
+    return lambda draws_of: table
 
 
 def _teams_seen(state: State, viewer: Viewer, now: int) -> list[Team]:
@@ -157,26 +179,47 @@ def board(rows: Sequence[Row], phase: Phase, zone: str) -> pl.DataFrame:
         "band": (pl.Int64, [row.band for row in rows]),
         "team": (pl.String, [entry.name for entry in entries]),
         "team_id": (pl.String, [entry.team or None for entry in entries]),  # null for a baseline
-        "submission": (pl.String, [entry.submission for entry in entries]),
+        "submission": (pl.String, [entry.submission or None for entry in entries]),
     }
     for metric in standing.track_of(phase).metrics:
         numbers = [entry.metrics.get(metric.name) for entry in entries]
         columns[metric.name] = pl.Float64, [one and one.value for one in numbers]
         columns[f"{metric.name}_low"] = pl.Float64, [one and one.low for one in numbers]
         columns[f"{metric.name}_high"] = pl.Float64, [one and one.high for one in numbers]
+    if phase.match:
+        columns["match"] = pl.String, [entry.match for entry in entries]
+        for metric in standing.track_of(phase).metrics:
+            columns[f"{metric.name}_exact"] = pl.String, [entry.exact.get(metric.name) for entry in entries]
     columns["count"] = pl.Int64, [entry.count for entry in entries]
     return with_times(_table(columns), "sent", [entry.at for entry in entries], zone)
 
 
-def final(rows: Sequence[FinalRow], phases: Sequence[str]) -> pl.DataFrame:
-    """The final standing: the weighted score, and each phase's part in it."""
+def cases(judged: Mapping[tuple[str, str], Sequence[Judged]]) -> pl.DataFrame:
+    """What referees decided, by match and team: one row for each case, numbers whole or as exact fractions."""
+    whose = [name for name, rows in judged.items() for _ in rows]
+    rows = [row for found in judged.values() for row in found]
+    found = judged_table(rows).rename({"team": "team_id", "trial": "case"})
+    return found.select(
+        pl.Series("match", [match for match, _ in whose], pl.String),
+        pl.Series("team", [team for _, team in whose], pl.String),
+        *found.columns,
+        pl.Series("score_exact", [str(row.score) for row in rows], pl.String),
+    )
+
+
+def final(rows: Sequence[FinalRow], phases: Sequence[str], exact: bool = False) -> pl.DataFrame:
+    """The final standing: the weighted score, and each phase's part in it; as fractions as well, where referees judged
+    in a phase."""
     columns: dict[str, tuple[Any, list[Any]]] = {
         "rank": (pl.Int64, [row.rank for row in rows]),
         "team": (pl.String, [row.name for row in rows]),
         "team_id": (pl.String, [row.team for row in rows]),
         "score": (pl.Float64, [row.score for row in rows]),
     }
-    return _table(columns | {phase: (pl.Float64, [row.parts.get(phase) for row in rows]) for phase in phases})
+    parts = {phase: (pl.Float64, [row.parts.get(phase) for row in rows]) for phase in phases}
+    fractions = {f"{phase}_exact": (pl.String, [row.shares.get(phase) for row in rows]) for phase in phases}
+    fractions |= {"score_exact": (pl.String, [row.exact for row in rows])}
+    return _table(columns | parts | (fractions if exact else {}))
 
 
 def awards(state: State, shown: set[str], now: int) -> pl.DataFrame:

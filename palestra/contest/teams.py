@@ -101,6 +101,28 @@ def make_team(state: State, now: int, team: str, name: str, captain: str, declar
     return [e.TeamMade(team, name, captain, digest_of(text.en + text.zh) if declared else "")]
 
 
+def accept_declaration(state: State, now: int, team: str, accepted: str, by: str) -> list[e.Body]:
+    """A team accepts a declaration that was changed since it was made, by the digest of the text that was read. Until
+    then it takes part with the one it accepted: a changed word must not shut a team out in the middle of a phase."""
+    one = _require_captain(state, team, by)
+    wanted = declaration_digest(state.rules(now).declaration)
+    if not wanted:
+        raise Told("The rules ask for no declaration.", "规则没有要求作出声明。")
+    if one.declared == wanted:
+        raise Told("Your team has accepted this declaration already.", "您的队伍已接受该声明。")
+    if accepted != wanted:
+        raise Told(
+            "The declaration of independence is another one by now. Read it again before you accept it.",
+            "独立完成声明已有更改。请重新阅读后再接受。",
+        )
+    return [e.DeclarationAccepted(team, wanted)]
+
+
+def declaration_digest(text: Words) -> str:
+    """By what a declaration is accepted; empty where none is asked."""
+    return digest_of(text.en + text.zh) if text.en or text.zh else ""
+
+
 def rename_team(state: State, now: int, team: str, name: str, by: str) -> list[e.Body]:
     """Boards of earlier times show a team by the name it has now."""
     _require_captain(state, team, by)

@@ -47,6 +47,7 @@ def as_record(row: Row) -> dict[str, Any]:
         "submission": entry.submission,
         "at": entry.at,
         "metrics": entry.metrics,
+        **({"match": entry.match, "exact": entry.exact} if entry.match else {}),
     }
 
 

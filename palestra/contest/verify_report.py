@@ -7,25 +7,22 @@ import polars as pl
 
 from palestra.contest.comparing import Comparison
 from palestra.errors import clean
-from palestra.records import Track
-from palestra.report import Block, Cell, Table, column_title, write_page
+from palestra.records import Both, Text, Track
+from palestra.report import Block, Cell, Page, Table, as_text, column_title, write_page
 
 PRINTED = 40  # lines at the end of what the program printed
 OUTCOMES = {"reproduced": "Reproduced", "differs": "Differs", "failed": "Failed"}
 
 
 def write(
-    file: Path, track: Track, about: Sequence[tuple[str, str]], outcome: str, message: str, blocks: Sequence[Block]
+    file: Path, track: Track, about: Sequence[tuple[str, Text]], outcome: str, message: str, blocks: Sequence[Block]
 ) -> None:
     """`about` is whose bundle it is, and of what; it heads the page."""
-    rows = [("Outcome", OUTCOMES[outcome]), ("In words", message), *about]
-    lead = f"{track.id} · {' · '.join(value for _, value in about[:1])}"
-    write_page(
-        file,
-        f"Verification: {OUTCOMES[outcome].lower()}",
-        lead,
-        [Table("Outcome", ["", ""], rows, alone=True), *blocks],
-    )
+    rows: list[list[Cell]] = [["Outcome", OUTCOMES[outcome]], ["In words", message]]
+    rows += [[name, value] for name, value in about]
+    lead = Both.same(f"{track.id} · {' · '.join(as_text(value) for _, value in about[:1])}")
+    table = Table("Outcome", ["", ""], rows, alone=True)
+    write_page(Page(f"Verification: {OUTCOMES[outcome].lower()}", lead, [table, *blocks], track=track), file, "both")
 
 
 def blocks(
@@ -64,7 +61,7 @@ def _first(found: Comparison) -> Table:
     columns = ["Trial", *(f"{column_title(name)}, {which}" for name in names for which in ("submitted", "re-run"))]
     cells: list[list[Cell]] = [
         [
-            one.trial,
+            Both.same(one.trial),
             *(_cell(part.get(name)) for name in names for part in (one.submitted, one.again)),
             _small(one.apart),
         ]
@@ -80,10 +77,12 @@ def _small(value: float | None) -> str | None:
 
 
 def _cell(value: object) -> Cell:
-    return value if value is None or isinstance(value, str | int | float | bool) else clean(str(value))
+    if value is None or isinstance(value, int | float | bool):
+        return value
+    return Both.same(value if isinstance(value, str) else clean(str(value)))
 
 
 def printed(output: str) -> list[Block]:
     """The end of what the program printed, where it printed anything."""
-    lines = [[clean(line)] for line in output.splitlines()[-PRINTED:] if line.strip()]
+    lines = [[Both.same(clean(line))] for line in output.splitlines()[-PRINTED:] if line.strip()]
     return [Table("What the program printed last", [""], lines, alone=True)] if lines else []

@@ -26,7 +26,7 @@ from palestra.contest.work import MESSAGE, Assignment, Outcome, data_of, our_par
 from palestra.entrants import sandbox
 from palestra.errors import PalestraError
 from palestra.formats.files import human_bytes
-from palestra.records import Track
+from palestra.records import Both, Text, Track
 from palestra.report import Block
 
 __all__ = ["Comparison", "compare", "verify"]
@@ -91,9 +91,15 @@ def _made(assignment: Assignment, verdict: Verdict, message: str, report: str, f
 
 def _page(assignment: Assignment, track: Track, verdict: Verdict, message: str, blocks: Sequence[Block]) -> str:
     """Write the report into the file store; its digest."""
-    phase = assignment.phase.title.in_language("en") or assignment.phase.id
-    about = [("Team", assignment.team), ("Bundle", assignment.name), ("Phase", phase), ("Submission", assignment.of),
-             ("Sandbox", str(sandbox.choose()))]  # fmt: skip
+    title, name = assignment.phase.title, assignment.phase.id
+    phase = Both(title.in_language("en") or name, title.in_language("zh") or name)
+    about: list[tuple[str, Text]] = [
+        ("Team", Both.same(assignment.team)),
+        ("Bundle", Both.same(assignment.name)),
+        ("Phase", phase),
+        ("Submission", Both.same(assignment.of)),
+        ("Sandbox", str(sandbox.choose())),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "verification.html"
         verify_report.write(page, track, about, verdict, message, blocks)

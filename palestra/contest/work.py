@@ -207,7 +207,7 @@ def _parquet(scored: Scored) -> bytes:
 def _page(files: Files, track: Track, scored: Scored, assignment: Assignment, pictures: bool) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
-        report.write_result(track, scored, data_of(assignment), file, pictures=pictures)
+        report.write_page(report.result_page(track, scored, data_of(assignment), pictures=pictures), file, "both")
         return files.put_file(file)
 
 

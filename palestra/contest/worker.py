@@ -23,6 +23,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from palestra.contest import jobs
+from palestra.contest.clock import ClockSet
 from palestra.contest.executors import Crashed, Ended, Executor, Raised
 from palestra.contest.jobs import BEAT_MS, Job, Seen
 
@@ -35,7 +36,8 @@ RAISED = "The platform failed while it worked on this. It was no fault of yours 
 CRASHED = "The process that worked on this crashed. It was no fault of yours and costs no quota."
 LOST = "The machine that worked on this was lost. It was no fault of yours and costs no quota."
 
-UNANSWERED = (OperationalError, InterfaceError)  # the database is away or busy: what failed is tried again
+# The database is away or busy, or nothing may be written by a clock that was set: what failed is tried again.
+UNANSWERED = (OperationalError, InterfaceError, ClockSet)
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +148,7 @@ class Worker:
             return done
         except UNANSWERED as error:
             if self._answered:
-                log.warning("%s: the database does not answer, and is asked again: %s", self.name, error)
+                log.warning("%s: nothing can be written now, and it is tried again: %s", self.name, error)
             self._answered = False
             return Round()
 

@@ -5,11 +5,15 @@ are installed beside it, inside the sandbox. A `config.json` of the contest's ow
 command have no meaning here.
 """
 
+import contextlib
 import errno
+import fcntl
 import hashlib
 import logging
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +27,9 @@ from palestra.formats.archive import open_members
 from palestra.formats.files import shown_name
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
+PREFIX = "palestra-bundle-"  # of places for bundles, in the system's folder for what is temporary
 MOST_FILES, FILE_BYTES, TOTAL_BYTES = 20_000, 1 << 30, 4 << 30
+YOUNG_S = 60.0  # a place is made a moment before it is held
 log = logging.getLogger(__name__)
 
 UNFIT = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)  # an archive may have what no folder can
@@ -41,7 +47,7 @@ class Bundle:
 @contextmanager
 def unpacked(source: Path, backend: Backend) -> Iterator[Bundle]:
     """The bundle in a place of its own, for as long as it is needed."""
-    with place("palestra-bundle-") as home:
+    with place(PREFIX) as home:
         copy(source, home / "bundle", (PROGRAM,), f"{PROGRAM}, with the class MyAlgorithm in it")
         yield Bundle(home / "bundle", installed(backend, home), _digest_of(home / "bundle"))
 
@@ -50,7 +56,7 @@ def unpacked(source: Path, backend: Backend) -> Iterator[Bundle]:
 def written(plays: str) -> Iterator[Bundle]:
     """A bundle whose program is a class of ours, "module:Class": it runs as a contestant's would."""
     module, _, name = plays.partition(":")
-    with place("palestra-bundle-") as home:
+    with place(PREFIX) as home:
         file = home / "bundle" / PROGRAM
         file.parent.mkdir(parents=True)
         text = f"from {module} import {name} as MyAlgorithm\n"
@@ -63,10 +69,42 @@ def place(prefix: str, scratch: Path | None = None) -> Iterator[Path]:
     """A folder that the program, which runs as another user, can walk to; in `scratch`, where that is given."""
     home = Path(tempfile.mkdtemp(prefix=prefix, dir=scratch))
     home.chmod(0o755)
+    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        with contextlib.suppress(OSError):  # a disk that knows no locks: there, `sweep` can hold nothing either
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield home
     finally:
         shutil.rmtree(home, onerror=_not_removed)
+        os.close(descriptor)
+
+
+def sweep(folder: Path, prefix: str) -> int:
+    """Remove places that processes left which were killed; how many. A lock tells who lives: a process id would not,
+    where workers in several containers, or on several machines, share a folder."""
+    left = [path for path in folder.glob(f"{prefix}*") if _is_left(path)]
+    for path in left:
+        shutil.rmtree(path, onerror=_not_removed)
+    return len(left)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether it is ours, not quite new, and held by nobody."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:  # removed meanwhile, or somebody else's
+        return False
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.getuid() or time.time() - status.st_mtime < YOUNG_S:
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
 
 
 def _not_removed(_: object, path: str, error: tuple[type[BaseException], BaseException, object]) -> None:

@@ -30,6 +30,11 @@ MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 _Vectors = dict[str, dict[str, tuple[float, float, float]]]
 
 
+def most_bytes(sequences: int, steps: int) -> int:
+    """Of a file with a vector for each step of so many sequences."""
+    return sequences * (steps * VECTOR_BYTES + SEQUENCE_BYTES) + SPARE_BYTES
+
+
 def read_vectors(
     file: str | Path, sequences: Sequence[str], steps: Sequence[str], max_bytes: int | None = None
 ) -> pl.DataFrame:
@@ -38,9 +43,7 @@ def read_vectors(
     A missing, NaN, infinite or zero vector is a gap: the rows without them are the refusal's `usable`. Reading takes
     at most about 30 times `max_bytes` in memory.
     """
-    if max_bytes is None:
-        max_bytes = len(sequences) * (len(steps) * VECTOR_BYTES + SEQUENCE_BYTES) + SPARE_BYTES
-    data = read_bytes(file, max_bytes)
+    data = read_bytes(file, most_bytes(len(sequences), len(steps)) if max_bytes is None else max_bytes)
     vectors = _read_fast(data, sequences, steps)
     if vectors is None:
         return _Careful(file, sequences, steps).read(decode_text(data, file))

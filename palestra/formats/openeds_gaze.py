@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from palestra.errors import Refused, clip, refuse
 from palestra.formats.files import folder, folders_in
 from palestra.formats.lists import read_numbers
+from palestra.formats.objects import most_bytes as most_vector_bytes
 from palestra.formats.objects import read_vectors, write_vectors
 from palestra.formats.people import with_people
 
@@ -101,6 +102,11 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
         return _with_trials(read_vectors(file, sequences, FRAMES))
     except Refused as refusal:
         raise refusal.keeping(_with_trials) from None
+
+
+def most_bytes(trials: pl.DataFrame) -> int:
+    """Of a contestant's JSON."""
+    return most_vector_bytes(trials["sequence"].n_unique(), len(FRAMES))
 
 
 def write_submission(answers: pl.DataFrame, file: Path) -> None:

@@ -108,10 +108,15 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
     if _is_archive(file):
         found = _members_of(file, trials)
     else:
-        ranges = scan_strings(file, trials.height * MASK_BYTES, max_keys=2 * trials.height + 1000)
+        ranges = scan_strings(file, most_bytes(trials), max_keys=2 * trials.height + 1000)
         parts = zip(ranges["key"].to_list(), ranges["start"].to_list(), ranges["stop"].to_list(), strict=True)
         found = _references(str(file), ((key, f"{start}:{stop}:{key}") for key, start, stop in parts))
     return _matched(file, found, trials)
+
+
+def most_bytes(trials: pl.DataFrame) -> int:
+    """Of the challenge's JSON."""
+    return trials.height * MASK_BYTES
 
 
 def write_submission(answers: Iterable[tuple[str, str, str]], file: Path) -> None:

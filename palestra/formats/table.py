@@ -45,11 +45,16 @@ def read_table(
     layout = Layout(Path(file), keys, dict(columns), wanted, min(limit, sys.float_info.max))
     if len(set(layout.names)) != len(layout.names):
         raise ValueError(f"a column is asked for twice: {layout.names}")
-    data = read_bytes(file, expected.height * ROW_BYTES + SPARE_BYTES)
+    data = read_bytes(file, most_bytes(expected))
     text = decode_text(data, file)
     plain = _plain(data, layout)
     answers = None if plain is None else _read_fast(plain, layout)
     return read_carefully(text, layout) if answers is None else answers
+
+
+def most_bytes(expected: pl.DataFrame) -> int:
+    """Of a file with a row for each of these trials."""
+    return expected.height * ROW_BYTES + SPARE_BYTES
 
 
 def write_table(frame: pl.DataFrame, file: str | Path) -> None:

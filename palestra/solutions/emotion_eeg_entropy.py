@@ -30,6 +30,7 @@ SOLUTION = Solution(
     "emotion-eeg-v1",
     "entropy",
     "differential entropy, running normalisation, linear model",
+    learns="palestra.solutions.emotion_eeg_learner:Entropies",
     plays="palestra.solutions.emotion_eeg_entropy:Linear",
     weights="emotion_linear.npz",
 )

@@ -19,7 +19,7 @@ Mask = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """What one labelled frame tells: the place of its pupil, its eye region, the size of its iris."""
 
     x: float
@@ -36,26 +36,30 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
     """Masks for the unlabelled frames of one sequence."""
     sequence = trials["sequence"][0]
     frames = openeds.read_frames(data).filter(pl.col("sequence") == sequence, pl.col("labelled"))["frame"]
-    known = [_learn(openeds.read_label(data, sequence, frame)) for frame in frames]
+    known = [learn(openeds.read_label(data, sequence, frame)) for frame in frames]
     masks = [_segment(read_grey(openeds.image_file(data, sequence, frame)), known) for frame in trials["frame"]]
     return trials.select("trial").with_columns(
         mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series([encode_mask(mask) for mask in masks], dtype=pl.String)
     )
 
 
-def _learn(label: Mask) -> _Known:
+def learn(label: Mask) -> Known:
     rows, columns = np.nonzero(label >= IRIS)
     if not len(rows):
-        return _Known(np.nan, np.nan, (label >= SCLERA).astype(np.uint8), np.nan)
+        return Known(np.nan, np.nan, (label >= SCLERA).astype(np.uint8), np.nan)
     pupil_rows, pupil_columns = np.nonzero(label == PUPIL)
     x, y = (pupil_columns.mean(), pupil_rows.mean()) if len(pupil_rows) else (columns.mean(), rows.mean())
-    return _Known(float(x), float(y), (label >= SCLERA).astype(np.uint8), float(np.ptp(columns) + 1))
+    return Known(float(x), float(y), (label >= SCLERA).astype(np.uint8), float(np.ptp(columns) + 1))
 
 
-def _segment(image: Mask, known: list[_Known]) -> Mask:
+def _segment(image: Mask, known: list[Known]) -> Mask:
     pupil = find_pupil(image, _often_open(known))
-    mask = _region(pupil, known)
     iris_px = float(np.nanmedian([label.iris_px for label in known])) if known else 185.0
+    return drawn(pupil, _region(pupil, known), iris_px)
+
+
+def drawn(pupil: Pupil, mask: Mask, iris_px: float) -> Mask:
+    """The mask of where the eye is open, with the iris and the pupil in it."""
     shape = pupil.short_px / max(pupil.long_px, 1.0)
     iris = _ellipse(pupil, (iris_px, iris_px * max(shape, 0.8)))
     mask[(iris > 0) & (mask > 0)] = IRIS
@@ -64,15 +68,19 @@ def _segment(image: Mask, known: list[_Known]) -> Mask:
     return mask
 
 
-def _often_open(known: list[_Known]) -> Mask | None:
+def _often_open(known: list[Known]) -> Mask | None:
     """Where the eye is open in half of the labelled frames, less a rim: no pupil is found in the lashes."""
     if not known:
         return None
     share = np.mean([label.region for label in known], axis=0)
-    return np.asarray(cv2.erode((share >= 0.5).astype(np.uint8), np.ones((15, 31), np.uint8)))
+    return less_a_rim(share >= 0.5)
 
 
-def _region(pupil: Pupil, known: list[_Known]) -> Mask:
+def less_a_rim(region: NDArray[np.bool_]) -> Mask:
+    return np.asarray(cv2.erode(region.astype(np.uint8), np.ones((15, 31), np.uint8)))
+
+
+def _region(pupil: Pupil, known: list[Known]) -> Mask:
     """Where the eye is open: as in the labelled frames whose pupils were nearest to this one's."""
     if not known:
         return np.ones(openeds.SHAPE, np.uint8)
@@ -96,4 +104,5 @@ SOLUTION = Solution(
     fit=fit,
     predict=predict,
     parts_by=("sequence",),
+    learns="palestra.solutions.eye_segmentation_learner:Lids",
 )

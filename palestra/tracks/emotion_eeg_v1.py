@@ -4,7 +4,7 @@ One row per decision. EEG goes out in packets of 0.2 s; between a block's start 
 five packets. Those seconds count that lie in a video, and not in its first or last second.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,8 @@ from palestra.errors import clip, refuse
 from palestra.formats import emotion_eeg as eeg
 from palestra.formats import emotion_material as material
 from palestra.formats.emotion_material import EMOTIONS, RATE_HZ, Video
-from palestra.records import Metric, Order, Plan, Signal, Sitting, Tick, Track
+from palestra.protocols import CROSS_DATA, k_fold, leave_one_out
+from palestra.records import Both, Metric, Order, Plan, Signal, Sitting, Study, Tick, Track
 from palestra.reduce import mean_of, mean_of_means
 
 if TYPE_CHECKING:
@@ -110,10 +111,13 @@ def trials(data: Path) -> pl.DataFrame:
 
 def truth(data: Path) -> pl.DataFrame:
     """The decisions that count, with what was shown."""
-    rows = pl.concat([_scored(plan) for plan in schedules(data)])
-    films = material.material().select("video", "emotion", "valence", truth_label="label")
-    rows = rows.join(films, on="video", how="left", maintain_order="left")
+    rows = _with_films(pl.concat([_scored(plan) for plan in schedules(data)]))
     return rows.select("trial", "person", "video", "emotion", "valence", "truth_label", "second")
+
+
+def _with_films(rows: pl.DataFrame) -> pl.DataFrame:
+    films = material.material().select("video", "emotion", "valence", truth_label="label")
+    return rows.join(films, on="video", how="left", maintain_order="left")
 
 
 def _scored(plan: _Schedule) -> pl.DataFrame:
@@ -124,7 +128,8 @@ def _scored(plan: _Schedule) -> pl.DataFrame:
     begin = plan.windows
     on = np.searchsorted(start, begin, "right") - 1  # the video that is on, or was last
     whole = (on >= 0) & (begin >= start[on] + EDGE) & (begin + WINDOW <= stop[on] - EDGE)
-    return _table(plan, video=video[on], second=(begin - start[on]) // RATE_HZ).filter(pl.Series(whole))
+    second = (begin - start[on]) // RATE_HZ
+    return _table(plan, video=video[on], second=second, start=begin).filter(pl.Series(whole))
 
 
 def _table(plan: _Schedule, **columns: NDArray[np.int64]) -> pl.DataFrame:
@@ -147,6 +152,33 @@ def score(rows: pl.DataFrame) -> pl.DataFrame:
 def blank(trials: pl.DataFrame) -> pl.DataFrame:
     """The template: nothing moves anybody."""
     return trials.select("trial", label=pl.lit(NEUTRAL, pl.Int64))
+
+
+# --- the training people, for benchmark protocols
+
+
+def pieces(data: Path) -> list[dict[str, str]]:
+    return [{"piece": person, "person": person} for person in eeg.recordings(data, "train")]
+
+
+def samples(data: Path, names: Sequence[str]) -> pl.DataFrame:
+    """The seconds of training people that would count, with the first sample (`start`) of each.
+
+    Which video is on tells the emotion, and how far it has come tells which it may be: both are hidden with it.
+    """
+    files = eeg.recordings(data, "train")
+    rows = _with_films(pl.concat([_scored(schedule(person, files[person])) for person in names]))
+    hidden = {"truth_video": "video", "truth_second": "second"}
+    return rows.select("trial", "person", "start", "truth_label", piece="person", **hidden)
+
+
+def told(tested: pl.DataFrame, learnt: pl.DataFrame) -> pl.DataFrame:
+    """Tested seconds with what reports break down by."""
+    rows = tested.with_columns(video="truth_video", second="truth_second").drop("truth_label")
+    return _with_films(rows)
+
+
+STUDY = Study(pieces, samples, (leave_one_out("person"), k_fold(5, "person"), CROSS_DATA), judge=told)
 
 
 # --- what is sent, and what comes back
@@ -222,12 +254,22 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     """The second that a decision was about, with the true emotion and the answer where the row has them."""
     from palestra.eeg_figures import window
 
-    person, number = str(row["trial"]).rsplit("/", 1)
-    plan = schedule(person, data / "test" / f"{person}.pkl")
+    *experiment, person, number = str(row["trial"]).split("/")  # protocols test training people
+    plan = schedule(person, data / ("train" if experiment else "test") / f"{person}.pkl")
     begin = int(plan.windows[int(number) - 1])
     eeg_uv = eeg.open_recording(plan.file).standard(begin, begin + WINDOW)[: material.CHANNELS]
     labels = {"truth": row.get("truth_label"), "answer": row.get("label")}
     return window(eeg_uv, {name: EMOTIONS[label].name for name, label in labels.items() if label is not None})
+
+
+def caption(row: Mapping[str, Any]) -> Both:
+    """Which emotion was shown, and which was answered."""
+    shown, label = EMOTIONS[row["truth_label"]], row.get("label")
+    answer = None if label is None else EMOTIONS[label]
+    return Both(
+        f"shown: {shown.name}, answer: {answer.name if answer else 'none'}",
+        f"真值：{shown.name_zh}，回答：{answer.name_zh if answer else '无'}",
+    )
 
 
 def charts(rows: pl.DataFrame) -> "list[Block]":
@@ -258,13 +300,21 @@ def track(settings: Settings) -> Track:
     return Track(
         id="emotion-eeg-v1",
         title="Emotion from EEG, live",
+        title_zh="脑电情绪识别（实时）",
         trials=trials,
         truth=truth,
         score=score,
         metrics=(
-            Metric("accuracy", "", "higher", mean_of_means("right", *levels), "accuracy"),
-            Metric("valence_accuracy", "", "higher", mean_of_means("valence_right", *levels), "valence accuracy"),
-            Metric("missed", "", "lower", mean_of("missed"), "missed"),
+            Metric("accuracy", "", "higher", mean_of_means("right", *levels), "accuracy", "准确率"),
+            Metric(
+                "valence_accuracy",
+                "",
+                "higher",
+                mean_of_means("valence_right", *levels),
+                "valence accuracy",
+                "效价准确率",
+            ),
+            Metric("missed", "", "lower", mean_of("missed"), "missed", "漏答比例"),
         ),
         missing={"right": 0, "wrong": 1, "valence_right": 0, "missed": 1},
         stream=partial(stream, settings=settings),
@@ -276,11 +326,21 @@ def track(settings: Settings) -> Track:
         error="wrong",
         charts=charts,
         picture=picture,
+        pictured=(
+            "A second of EEG; from line to line the voltage at the top right. "
+            "Green: the emotion that was shown. Orange: the answer."
+        ),
+        caption=caption,
+        study=STUDY,
         make=make,
         hidden=("test",),
         describe=describe,
         settings=settings,
         configure=track,
+        chinese={
+            **{emotion.name: emotion.name_zh for emotion in EMOTIONS},
+            **{emotion.valence: emotion.valence_zh for emotion in EMOTIONS},
+        },
         # None of them is from a stream: features were smoothed over videos in the order of their labels, and the SVM's
         # C was chosen on the people it was tested on. What is causal and shuffled reaches less.
         published={

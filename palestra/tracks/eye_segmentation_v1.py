@@ -3,7 +3,7 @@
 One row per unlabelled frame. Contestants answer all of them; the few with a hidden label are scored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +20,8 @@ from palestra.formats.masks import encode_mask
 from palestra.metrics.cores import usable_cores
 from palestra.metrics.overlap import count_overlap, iou, mean_iou_global, mean_iou_image
 from palestra.metrics.resample import unit_sums
-from palestra.records import Draws, Metric, Order, Plan, Track
+from palestra.protocols import CROSS_DATA, k_fold, leave_one_out
+from palestra.records import Draws, Metric, Order, Plan, Study, Track
 from palestra.reduce import Reduce, mean_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from palestra.report import Block
 
 HIDDEN = ("test_GT", openeds.PICKLE)  # where the release keeps its labels, in a folder or beside it
+CLASSES_ZH = ("背景", "巩膜", "虹膜", "瞳孔")
 COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
 
 
@@ -45,12 +47,41 @@ def trials(data: Path) -> pl.DataFrame:
 
 def truth(data: Path) -> pl.DataFrame:
     rows = openeds.read_hidden(data).rename({"mask_file": "truth_file", "mask_key": "truth_key"})
-    rows = rows.with_columns(sequence=pl.col("trial").str.split("/").list.first())
+    return _with_people(data, rows.with_columns(sequence=pl.col("trial").str.split("/").list.first()))
+
+
+def _with_people(data: Path, rows: pl.DataFrame) -> pl.DataFrame:
+    """Who is seen, where the data set tells."""
     about = openeds.read_metadata(data)
     if about is None:
         return rows
     known = [name for name in ("person", "sex", "glasses", "eye_colour") if name in about.columns]
     return rows.join(about.select("sequence", *known), on="sequence", how="left", maintain_order="left")
+
+
+# --- the labels that are given, for benchmark protocols
+
+
+def pieces(data: Path) -> list[dict[str, str]]:
+    """Sequences with given labels, and who is seen in them, where the data set tells."""
+    frames = openeds.read_frames(data).filter("labelled").unique("sequence", maintain_order=True)
+    rows = _with_people(data, frames.select("sequence"))
+    known = [name for name in ("sequence", "person") if name in rows.columns]
+    return [{"piece": row["sequence"], **row} for row in rows.select(known).to_dicts()]
+
+
+def samples(data: Path, names: Sequence[str]) -> pl.DataFrame:
+    """The frames with a given label; what is given is hidden while they are tested."""
+    frames = openeds.read_frames(data).filter("labelled").partition_by("sequence", as_dict=True)
+    rows = pl.concat([frames[name,] for name in names]).drop("labelled")
+    label = pl.format("{}/label_{}.npy", "sequence", "frame")
+    place = str(openeds.release(data) / "participant")
+    trial = pl.format("{}/{}.npy", "sequence", "frame").alias("trial")
+    rows = rows.select(trial, pl.all(), piece="sequence", truth_file=pl.lit(place), truth_key=label)
+    return _with_people(data, rows)
+
+
+STUDY = Study(pieces, samples, (k_fold(5, "sequence"), leave_one_out("person"), CROSS_DATA))
 
 
 def score(rows: pl.DataFrame) -> pl.DataFrame:
@@ -153,7 +184,7 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     """The frame with the true mask and with the answer laid over it."""
     from palestra.pictures import beside, overlay, read_image
 
-    sequence, name = str(row["trial"]).split("/")
+    sequence, name = str(row["trial"]).split("/")[-2:]  # an experiment of a protocol may stand before it
     image = read_image(openeds.image_file(data, sequence, int(Path(name).stem)))
     masks = [openeds.open_mask(row["truth_file"], row["truth_key"])]
     if row["mask_key"]:
@@ -196,22 +227,24 @@ def describe(data: Path) -> "list[Block]":
 
 
 def track(settings: Settings) -> Track:
-    over_all = Metric("miou", "", "higher", miou, "mIoU, one confusion over all frames")
-    per_image = Metric("miou_image", "", "higher", mean_of("iou_image"), "mIoU, mean over frames")
+    over_all = Metric("miou", "", "higher", miou, "mIoU, one confusion over all frames", "mIoU（全部帧合并计算）")
+    per_image = Metric("miou_image", "", "higher", mean_of("iou_image"), "mIoU, mean over frames", "mIoU（逐帧平均）")
     first = (over_all, per_image) if settings.rank_by == "global" else (per_image, over_all)
     classes = tuple(
-        Metric(f"iou_{name}", "", "higher", class_iou(number), f"IoU of {name}")
+        Metric(f"iou_{name}", "", "higher", class_iou(number), f"IoU of {name}", f"{CLASSES_ZH[number]} IoU")
         for number, name in enumerate(openeds.CLASSES)
     )
     return Track(
         id="eye-segmentation-v1",
         title="Sparse eye segmentation",
+        title_zh="稀疏标注的眼部分割",
         trials=trials,
         truth=truth,
         score=score,
         metrics=(*first, *classes),
         missing=missed,
         answers=openeds.read_submission,
+        most_bytes=openeds.most_bytes,
         inspect=inspect,
         content=content,
         write=write,
@@ -222,7 +255,9 @@ def track(settings: Settings) -> Track:
         chunk=256,
         error="loss",
         picture=picture,
+        pictured="From the left: the picture, the true mask, the answer.",
         film=film,
+        study=STUDY,
         make=make,
         hidden=(
             "truth",

@@ -134,18 +134,20 @@ ERROR = "error_deg"
 TRACK = Track(
     id="gaze-prediction-v1",
     title="Gaze prediction",
+    title_zh="视线预测",
     trials=trials,
     truth=truth,
     score=score,
     # The paper's averages run over the five steps, so percentiles are taken in each step and then averaged.
     metrics=(
-        Metric("pe_deg", "deg", "lower", mean_over("step", mean_of(ERROR)), "PE, mean over 5 steps"),
+        Metric("pe_deg", "deg", "lower", mean_over("step", mean_of(ERROR)), "PE, mean over 5 steps", "PE（5 步平均）"),
         Metric("p50_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.5)), "p50"),
         Metric("p75_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.75)), "p75"),
         Metric("p95_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.95)), "p95"),
     ),
     missing={"error_deg": 180.0},  # as looking the other way
     answers=openeds.read_submission,
+    most_bytes=openeds.most_bytes,
     write=openeds.write_submission,
     suffix=".json",
     blank=blank,
@@ -154,6 +156,7 @@ TRACK = Track(
     error=ERROR,
     direction=("yaw_deg", "pitch_deg"),
     picture=picture,
+    pictured="The last picture that was given. Green: where the person looked. Orange: the answer.",
     film=film,
     make=make,
     hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels"),

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import refuse
-from palestra.formats import near_eye
+from palestra.formats import near_eye, table
 from palestra.records import Metric, Order, Plan, Track
 from palestra.reduce import mean_of, mean_of_shares
 
@@ -91,6 +91,7 @@ def track(settings: Settings) -> Track:
     return Track(
         id="near-eye-gaze-v1",
         title="Near-eye gaze with calibration",
+        title_zh="近眼视线估计（有标定）",
         trials=trials,
         truth=lambda data: truth(data, settings),
         score=near_eye.with_error,
@@ -98,10 +99,11 @@ def track(settings: Settings) -> Track:
             Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
             Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),
             Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
-            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean"),
+            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean", "平均误差"),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
         answers=near_eye.read_submission,
+        most_bytes=table.most_bytes,
         write=near_eye.write_submission,
         blank=blank,
         units=("person",),
@@ -109,6 +111,7 @@ def track(settings: Settings) -> Track:
         error="error_deg",
         direction=("yaw_deg", "pitch_deg"),
         picture=picture,
+        pictured="Green: where the person looked. Orange: the answer.",
         make=make,
         describe=describe,
         settings=settings,

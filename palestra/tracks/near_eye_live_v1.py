@@ -171,6 +171,7 @@ def track(settings: Settings) -> Track:
     return Track(
         id="near-eye-live-v1",
         title="Near-eye gaze, live",
+        title_zh="近眼视线估计（实时）",
         trials=trials,
         truth=truth,
         score=near_eye.with_error,
@@ -178,8 +179,8 @@ def track(settings: Settings) -> Track:
             Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
             Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),
             Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
-            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean"),
-            Metric("misses", "points", "lower", misses, "misses"),
+            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean", "平均误差"),
+            Metric("misses", "points", "lower", misses, "misses", "漏答数"),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
         stream=lambda data: stream(data, settings),
@@ -191,6 +192,7 @@ def track(settings: Settings) -> Track:
         charts=charts,
         direction=("yaw_deg", "pitch_deg"),
         picture=picture,
+        pictured="Green: where the person looked. Orange: the answer.",
         make=make,
         hidden=("truth", "test"),  # the pictures too: they are broadcast, and not given out beforehand
         describe=describe,

@@ -11,6 +11,7 @@ full, then the smaller variance of the cases' scores.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from palestra.errors import PalestraError
 from palestra.formats import tabletop
 from palestra.metrics.resample import unit_sums, weighted_mean
-from palestra.records import Case, Draws, Metric, Order, Plan, Track
+from palestra.records import Both, Case, Draws, Metric, Order, Plan, Track
 from palestra.reduce import mean_of
 
 if TYPE_CHECKING:
@@ -124,6 +125,17 @@ def missed(gaps: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def judged(answers: pl.DataFrame) -> pl.DataFrame:
+    """On site: what referees decided on each case. What a case is charged may be a part of its group's time."""
+    charged_s = [float(Fraction(text) / 1000) for text in answers["charged_ms"]]
+    minus = [float(Fraction(text)) for text in answers["deducted"]]
+    share = pl.max_horizontal(pl.col("met") / pl.col("total") - pl.Series(minus, dtype=pl.Float64), 0.0)
+    full = pl.col("met") == pl.col("total")
+    return answers.with_columns(
+        case="trial", seconds=pl.Series(charged_s, dtype=pl.Float64), score=share, full=full, error=1 - share
+    )
+
+
 def total_s(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
     """Time in all, in whole seconds, rounded down."""
     sums: NDArray[np.float64] = (
@@ -151,6 +163,12 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     from palestra.table_figures import start_and_end
 
     return start_and_end(row)
+
+
+def caption(row: Mapping[str, Any]) -> Both:
+    from palestra.table_figures import met
+
+    return met(row)
 
 
 def film(data: Path, name: str, settings: Settings) -> "Film":
@@ -195,17 +213,19 @@ def track(settings: Settings) -> Track:
     return Track(
         id="tabletop-manip-v1",
         title="Tabletop manipulation by instruction",
+        title_zh="语言指令引导的桌面操作",
         trials=partial(trials, settings=settings),
         truth=partial(truth, settings=settings),
         score=score,
         metrics=(
-            Metric("score", "", "higher", mean_of("score"), "mean share of sub-goals met"),
-            Metric("full", "", "higher", mean_of("full"), "cases met in full"),
-            Metric("total_s", "s", "lower", total_s, "time in all"),
-            Metric("variance", "", "lower", variance, "variance of the cases"),
+            Metric("score", "", "higher", mean_of("score"), "mean share of sub-goals met", "子目标平均达成率"),
+            Metric("full", "", "higher", mean_of("full"), "cases met in full", "完整达成的用例比例"),
+            Metric("total_s", "s", "lower", total_s, "time in all", "总用时"),
+            Metric("variance", "", "lower", variance, "variance of the cases", "各用例得分的方差"),
         ),
         missing=missed,
         episode=partial(episode, settings=settings),
+        judged=judged,
         hear=hear,
         blank=blank,
         units=("case",),
@@ -213,6 +233,8 @@ def track(settings: Settings) -> Track:
         error="error",
         charts=charts,
         picture=picture,
+        pictured="From the left: the table at the start, from the side and from above, and then at the end.",
+        caption=caption,
         film=partial(film, settings=settings),
         review=partial(review, settings=settings),
         films=partial(films, settings=settings),

@@ -8,9 +8,10 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 
+from palestra.contest.rule_text import written
 from palestra.contest.rules import Rules
 from palestra.errors import Missing
-from palestra.web import missing, show_public, show_team
+from palestra.web import limits, missing, show_public, show_team
 from palestra.web import views as v
 from palestra.web.actions import ACTIONS, Action, Done, require_plain
 from palestra.web.api_views import Contest, Me
@@ -18,7 +19,8 @@ from palestra.web.askers import address_of, language_of
 from palestra.web.gate import SESSION, caller_of, needs, organisers_only, viewer_from
 from palestra.web.missing import there
 from palestra.web.once import perform
-from palestra.web.site import Site
+from palestra.web.rule_words import as_public
+from palestra.web.site import Site, in_thread
 from palestra.web.translating import shown
 
 Id = str
@@ -38,11 +40,19 @@ def contest(site: Site, request: Request[Any, Any, Any]) -> Contest:
 @get("/api/rules/{number:int}", sync_to_thread=False, tags=["contest"])
 def rules(site: Site, number: int) -> Rules:
     """A version of the rules."""
+    return _version(site, number)
+
+
+@get("/api/rules/{number:int}/contest.toml", sync_to_thread=False, tags=["contest"], media_type=MediaType.TEXT)
+def contest_file(site: Site, number: int) -> str:
+    """A version of the rules as a contest file, without where the organiser's data lies."""
+    return written(_version(site, number))
+
+
+def _version(site: Site, number: int) -> Rules:
     if not 1 <= number <= len(site.state.versions):
         raise Missing("There is no such version of the rules.", "没有这个版本的规则。")
-    found = site.state.versions[number - 1].rules
-    bare = tuple(msgspec.structs.replace(phase, data="") for phase in found.phases)  # where data lies is not for all
-    return msgspec.structs.replace(found, phases=bare)
+    return as_public(site.state.versions[number - 1].rules)
 
 
 @get("/api/me", sync_to_thread=False, guards=[needs("read")], tags=["accounts"])
@@ -69,9 +79,10 @@ def final(site: Site, request: Request[Any, Any, Any]) -> v.FinalPage:
     return there(show_public.final(site, viewer_from(request)), missing.FINAL)
 
 
-@get("/api/phases/{phase:str}/submissions", sync_to_thread=False, guards=[needs("read")], tags=["submissions"])
-def submissions(site: Site, request: Request[Any, Any, Any], phase: Id) -> v.SubmissionsPage:
+@get("/api/phases/{phase:str}/submissions", guards=[needs("read")], tags=["submissions"])
+async def submissions(site: Site, request: Request[Any, Any, Any], phase: Id) -> v.SubmissionsPage:
     """Your team's submissions to a phase, and what it may still hand in."""
+    await in_thread(lambda: limits.most_bytes(site.setup.home, site.state.phase(phase, site.now)))
     return show_team.submissions(site, phase, viewer_from(request))
 
 
@@ -139,4 +150,4 @@ def keep_session(site: Site, done: Done, response: Response[Any]) -> None:
         response.delete_cookie(SESSION, path="/")
 
 
-READS: list[HTTPRouteHandler] = [contest, rules, me, board, final, submissions, submission, data, log]
+READS: list[HTTPRouteHandler] = [contest, rules, contest_file, me, board, final, submissions, submission, data, log]

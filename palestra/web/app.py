@@ -36,7 +36,7 @@ STATIC = Path(__file__).with_name("static")
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
 LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs
 CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends
-SWEEP_MS, STALE_UPLOAD_MS = 3_600_000, 3 * 86_400_000
+MINUTE_MS, SWEEP_MS, STALE_UPLOAD_MS = 60_000, 3_600_000, 3 * 86_400_000
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -51,15 +51,17 @@ def create_app(site: Site) -> Litestar:
 
         site.contest.listen(told)
         site.contest.hand_over = _onto(asyncio.get_running_loop())
-        tasks = [asyncio.create_task(work) for work in (site.feed.run(), follow(site, channels), _by_the_clock(site))]
-        try:
-            yield
-        finally:
-            site.contest.hand_over = lambda change: change()
-            site.feed.close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        async with channels or contextlib.nullcontext():  # it must be connected before it is listened to
+            work = (site.feed.run(), follow(site, channels), _by_the_clock(site))
+            tasks = [asyncio.create_task(one) for one in work]
+            try:
+                yield
+            finally:
+                site.contest.hand_over = lambda change: change()
+                site.feed.close()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     routes = [*PAGES, *DESK, *MATCHES, *HALL, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
     for route in routes:
@@ -71,7 +73,6 @@ def create_app(site: Site) -> Litestar:
         dependencies={"site": Provide(lambda: site, sync_to_thread=False)},
         exception_handlers={Exception: answer_error},
         lifespan=[running],
-        plugins=[channels] if channels else [],
         openapi_config=OpenAPIConfig(
             title="Palestra",
             version="1",
@@ -124,13 +125,22 @@ def _make(change: Callable[[], None], done: Future[None]) -> None:
 
 async def _by_the_clock(site: Site) -> None:
     """What time alone changes: freezes and ends are shown, what has run out is swept away."""
-    swept = site.now
+    swept = seen = site.now
     while True:
         await asyncio.sleep(CLOCK_S)
-        site.feed.touch(("board:", "screen:", "home:", "match:"))
-        if site.now - swept > SWEEP_MS:
-            swept = site.now
+        now = site.now
+        site.feed.touch(turned(seen, now))
+        seen = now
+        if now - swept > SWEEP_MS:
+            swept = now
             await asyncio.to_thread(_sweep, site)
+
+
+def turned(before: int, now: int) -> tuple[str, ...]:
+    """The topics that time alone may have changed. Pages of teams are many, and what they show opens and closes by the
+    minute, so they are looked at when a minute begins."""
+    pages = ("submission:", "submissions:", "data:") if now // MINUTE_MS != before // MINUTE_MS else ()
+    return ("board:", "screen:", "home:", "match:", *pages)
 
 
 def _sweep(site: Site) -> None:

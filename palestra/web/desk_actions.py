@@ -210,7 +210,7 @@ async def promote(site: Site, caller: Caller, data: Promote) -> Done:
 
     def decide(state: object, now: int) -> list[e.Body]:
         rows = site.boards.rows(data.phase)
-        seen = promoting.preview(site.state, data.phase, rows, data.without)
+        seen = promoting.preview(site.state, data.phase, rows, data.without, now)
         return promoting.confirm(site.state, now, seen, data.preview, data.reason)
 
     await site.act(caller.viewer, decide)

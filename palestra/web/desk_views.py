@@ -9,6 +9,7 @@ import msgspec
 from palestra.contest.rules import Words
 from palestra.records import Estimate
 from palestra.web.live_views import LivePage
+from palestra.web.rule_views import FileLine, RuleChange
 from palestra.web.views import Announcement, Column, Download, PhaseLink, PhaseState, RulesVersion
 
 TruthState = Literal["none", "ready", "released"]
@@ -137,6 +138,15 @@ class PromotionPage(msgspec.Struct, frozen=True, kw_only=True):
     truth: TruthState = "none"  # of the phase before, for those who go on
 
 
+class NoPromotionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Why nobody can be promoted, and how that is changed."""
+
+    phase: PhaseLink | None = None  # which was asked for; null: none at all promotes
+    coming_at: int | None = None  # from when on announced rules promote
+    promoting: tuple[PhaseLink, ...] = ()  # the others that do
+    example: str  # a phase that teams could go on to
+
+
 class VerificationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One promoted team's bundle and what came of it."""
 
@@ -219,7 +229,8 @@ class AwardRow(msgspec.Struct, frozen=True, kw_only=True):
     phase: Words = Words()
     team: str = ""
     team_name: str = ""
-    rank: int | None = None
+    rank: int | None = None  # when the award was given; of one that is not given yet, now
+    rank_now: int | None = None
     given_at: int | None = None
     proposed: bool = False  # by the board, not given yet
     certificate: str = ""  # address
@@ -237,11 +248,11 @@ class AnnouncementsPage(msgspec.Struct, frozen=True, kw_only=True):
 class AmendmentsPage(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RulesVersion, ...] = ()
     notice_ms: int = 0
-    current: str = ""  # the rules that were announced last, as JSON
-    preview: str = ""  # what a file that was given would change, one change in a line
-    preview_text: str = ""  # the file, to be sent again with the confirmation
-    preview_counts_from: int | None = None
-    preview_reason: str = ""
+    text: str = ""  # of the contest file: of the rules that were announced last, or what was given
+    counts_from: int | None = None
+    reason: str = ""
+    changes: tuple[RuleChange, ...] = ()  # what the file that was given would change
+    lines: tuple[FileLine, ...] = ()  # the same, line by line; empty: none was given
 
 
 class DeskTeam(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,8 +7,10 @@ id, so that whoever comes back after a lost connection is sent what they missed.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +18,7 @@ import msgspec
 log = logging.getLogger("palestra.web")
 BEAT_S = 10.0  # half of the longest silence; proxies and browsers take a longer one for a lost connection
 PAUSE_S = 0.1  # least time between two messages on a topic
+PAUSES_S = {"match:": 0.02}  # on those that people act on: two referees may mark at the same moment
 BEAT = b": still here\n\n"
 
 
@@ -63,6 +66,7 @@ class _Topic:
         self.said: Said | None = None
         self.latest = b""
         self.change = b""  # from the version before to the latest
+        self.rests_until = 0.0  # by the loop's clock
         self.readers: set[_Reader] = set()
 
 
@@ -115,18 +119,28 @@ class Feed:
         beaten = self._loop.time()
         while True:
             # `wait_for` may swallow a cancellation that comes with what it waits for; `timeout` does not.
-            try:
-                async with asyncio.timeout(BEAT_S - (self._loop.time() - beaten)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(min(beaten + BEAT_S, *(self._rests(key) for key in self._dirty), inf)):
                     await self._wake.wait()
-            except TimeoutError:
-                beaten = self._loop.time()
-                self._beat()
             self._wake.clear()
-            changed, self._dirty = self._dirty, set()
-            news = [key for key in changed if self._tried(key)]
-            if news:
-                self._wake_readers(news)
-                await asyncio.sleep(PAUSE_S)
+            now = self._loop.time()
+            if now >= beaten + BEAT_S:
+                beaten = now
+                self._beat()
+            self._pass_on({key for key in self._dirty if self._rests(key) <= now}, now)
+
+    def _rests(self, key: str) -> float:
+        """Until when a topic is not written again."""
+        topic = self._topics.get(key)
+        return topic.rests_until if topic else 0.0
+
+    def _pass_on(self, changed: set[str], now: float) -> None:
+        self._dirty -= changed
+        news = [key for key in changed if self._tried(key)]
+        for key in news:
+            pause_s = next((pause_s for start, pause_s in PAUSES_S.items() if key.startswith(start)), PAUSE_S)
+            self._topics[key].rests_until = now + min(pause_s, PAUSE_S)
+        self._wake_readers(news)
 
     def _beat(self) -> None:
         """A sign of life, to those only who have had nothing for a while: it costs as much as news."""

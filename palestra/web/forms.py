@@ -15,18 +15,18 @@ from litestar.response import Redirect
 from palestra.contest.rule_values import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
 from palestra.web.actions import ACTIONS, Done, require_plain
-from palestra.web.answering import page, problem_of
 from palestra.web.api import keep_session
 from palestra.web.askers import language_of
 from palestra.web.gate import caller_of, needs, organisers_only
 from palestra.web.once import perform
+from palestra.web.refusing import fields_of, local_path, refused
 from palestra.web.site import Site
-from palestra.web.views import ErrorPage, Notice
+from palestra.web.views import Notice
 from palestra.web.words import say
 
 NOTICE = "palestra_notice"
 NOTICE_S = 60  # that a notice waits for the page that shows it
-LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
+LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 
 
 class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,16 +48,13 @@ async def do(site: Site, request: Request[Any, Any, Any], name: str) -> Response
     elif action.needs:
         needs(action.needs)(request, request.route_handler)
     form = await request.form()
-    language = language_of(request)
     try:
         data = read(form, action.takes, site.state.rules(site.now).zone)
         require_plain(data)
         done = await perform(site, caller_of(request), action, data, str(form.get("once", "")))
     except PalestraError as error:
-        problem = problem_of(error, language)
-        view = ErrorPage(status=problem.status, message=problem.error, faults=tuple(problem.faults), back=_next(form))
-        return page(request, "error.html", view, problem.status)
-    kept = Kept(say(language, "notice.done"), secret=done.secret)
+        return await refused(request, fields_of(form), error)
+    kept = Kept(say(language_of(request), "notice.done"), secret=done.secret)
     return _onward(site, done, kept, done.go or _next(form))
 
 
@@ -73,12 +70,6 @@ def _onward(site: Site, done: Done, kept: Kept, target: str) -> Response[Any]:
 def _next(form: FormMultiDict) -> str:
     """Where to go on."""
     return local_path(str(form.get("next", "/")))
-
-
-def local_path(wanted: str) -> str:
-    """An address of ours, and of nobody else: browsers take a backslash for a slash, and leave out tabs."""
-    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
-    return wanted if ours else "/"
 
 
 def notice_of(request: Request[Any, Any, Any]) -> Kept | None:

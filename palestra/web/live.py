@@ -9,6 +9,7 @@ from litestar import Request, get
 from litestar.response import Stream
 
 from palestra.contest import events as e
+from palestra.contest.boards import judged_by
 from palestra.contest.events import Event
 from palestra.contest.match_events import MatchBody
 from palestra.contest.seeing import Viewer
@@ -25,18 +26,18 @@ from palestra.web.translating import shown
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 TOPICS = {  # in Chinese
     "board": "排行榜", "submission": "提交", "submissions": "提交列表", "home": "首页", "desk": "工作台",
-    "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **match_screen.TOPICS,
+    "data": "数据", "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **match_screen.TOPICS,
 }  # fmt: skip
 NAMES = tuple(TOPICS)
-ONLY_ONE = ("home", "desk")  # whatever else is asked of them would be the same, written once more
+ONLY_ONE = ("home", "desk", "data")  # whatever else is asked of them would be the same, written once more
 
 
 @get("/live", sync_to_thread=False, media_type="text/event-stream", tags=["live"])
 def live(site: Site, request: Request[Any, Any, Any]) -> Stream:
     """What a page shows, whenever it changes. Topics are named in the query: `board=PHASE`, `submission=ID`,
-    `submissions=PHASE`, `run=ID`, `home=1`, `screen=1` (or `screen=PHASE`), `desk=1`, `match=ID`, `hall=ID`. A browser
-    that comes back says with `Last-Event-ID` how far it came; it is sent what each topic says now, which holds all
-    that it missed."""
+    `submissions=PHASE`, `run=ID`, `home=1`, `data=1`, `screen=1` (or `screen=PHASE`), `desk=1`, `match=ID`, `hall=ID`.
+    A browser that comes back says with `Last-Event-ID` how far it came; it is sent what each topic says now, which
+    holds all that it missed."""
     viewer, language = viewer_from(request), language_of(request)
     topics: dict[str, Write] = {}
     for name in NAMES:
@@ -72,6 +73,7 @@ def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> d
         "submission": lambda: show_team.submission(site, what, viewer),
         "submissions": lambda: show_team.submissions(site, what, viewer) if viewer.team else None,
         "home": lambda: show_public.home(site, viewer),
+        "data": lambda: show_team.data(site, viewer, ""),
         "desk": lambda: show_desk.overview(site) if viewer.is_organiser else None,
         "screen": lambda: show_live.screen(site, "" if what == "1" else what),
         "run": lambda: show_live.news(site, what, viewer),
@@ -101,8 +103,9 @@ def _ident(site: Site) -> str:
 _TEMPLATES = {
     "board": "board_rows.html",
     "submission": "submission_state.html",
-    "submissions": "submission_rows.html",
+    "submissions": "submissions_live.html",
     "home": "announcements.html",
+    "data": "data_phases.html",
     "desk": "desk/now.html",
     "screen": "screen_body.html",
 }
@@ -119,18 +122,22 @@ def _written(site: Site, name: str, view: object | None, language: str) -> Said 
 
 def touched(site: Site, events: Iterable[Event]) -> set[str]:
     """The beginnings of the names of topics that these events change."""
-    return {prefix for event in events for prefix in _touched(site, event.body)}
+    return {prefix for event in events for prefix in _touched(site, event.at, event.body)}
 
 
-def _touched(site: Site, body: e.Body) -> Iterator[str]:
+def _touched(site: Site, at: int, body: e.Body) -> Iterator[str]:
     state = site.state
     yield "desk:"
     if isinstance(body, MatchBody):
         yield from match_live.touched_by(body)
+        for phase, _ in judged_by(state, at, body):
+            yield from (f"board:{phase}:", "screen:")
         return
     match body:
         case e.AnnouncementMade():
             yield "home:"
+        case e.AccessRequested() | e.AccessGranted() | e.AccessRefused() | e.DataPacked() | e.TruthReleased():
+            yield "data:"
         case e.SubmissionMade() | e.BundleMade():
             yield f"submissions:{body.phase}:"
         case (
@@ -165,6 +172,6 @@ def _touched(site: Site, body: e.Body) -> Iterator[str]:
             | e.BoardFrozen()
             | e.PromotionConfirmed()
         ):
-            yield from ("board:", "screen:", "submission:", "submissions:", "home:")
+            yield from ("board:", "screen:", "submission:", "submissions:", "home:", "data:")
         case _:
             return

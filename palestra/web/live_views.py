@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from palestra.contest.rules import Words
 from palestra.web.views import Column, Deadline
 
+MOST_ROWS = 12  # of teams on the screen at once: with more, names are too small to be read from 10 m
 RunState = Literal["waiting", "running", "done", "stopped", "failed"]
 
 
@@ -16,6 +18,7 @@ class ScreenTeam(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     name: str
     rank: int | None = None
+    band: int | None = None  # teams of one band cannot be told apart; null: not known
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -47,6 +50,16 @@ class ScreenPage(msgspec.Struct, frozen=True, kw_only=True):
     as_of: int | None = None
     deadline: Deadline | None = None
     live: str = "/live?screen=1"  # where updates come from
+
+    @property
+    def pages(self) -> int:
+        """More teams than fit are shown on pages, one after the other."""
+        return max(ceil(len(self.teams) / MOST_ROWS), 1)
+
+    @property
+    def rows(self) -> int:
+        """Of one page: all are about as long."""
+        return ceil(len(self.teams) / self.pages)
 
 
 class LiveTeam(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,7 @@ async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
     """Open the referees' table of a phase: for its teams, with its cases."""
     name = new_id("m")
     phase = site.state.phase(data.phase, site.now)
+    _require_plan(phase, data)
     rules = _rules(site.state.rules(site.now), phase, data)
     sheet = await in_thread(lambda: _sheet(site, phase, data, rules))
 
@@ -58,6 +59,16 @@ async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
 
     await site.act(caller.viewer, decide)
     return Done(name, go=f"/matches/{name}/head")
+
+
+def _require_plan(phase: Phase, data: OpenMatch) -> None:
+    """What is published becomes the result of the phase, so the rules must say that referees judge it."""
+    if phase.match is None and not data.rehearsal:
+        raise Told(
+            f"Phase {phase.id} is not judged by referees: add [phase.match] to it in the contest file, "
+            "or open the match as a rehearsal, which counts for nothing.",
+            f"赛段 {phase.id} 不由裁判判定：请在比赛文件的该赛段中加入 [phase.match]，或以彩排方式开启（不计成绩）。",
+        )
 
 
 def _rules(rules: Rules, phase: Phase, data: OpenMatch) -> MatchRules:

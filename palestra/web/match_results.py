@@ -18,10 +18,9 @@ from palestra.contest.match_standing import Placed, Tally, ranked, tallies, why,
 from palestra.contest.match_state import Match, Turn, case_of
 from palestra.contest.rules import Words
 from palestra.contest.seeing import Viewer
-from palestra.contest.standing import track_of
+from palestra.contest.standing import exact, track_of
+from palestra.contest.state import State
 from palestra.web.site import Site
-
-LARGEST = 1_000_000  # denominator of a score that a board keeps as a float
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -73,17 +72,20 @@ class ResultsPage(msgspec.Struct, frozen=True, kw_only=True):
     title: Words
     rehearsal: bool
     has_final: bool
+    waits: bool = False  # for the board of another weighted phase to be shown in full
     online: str = ""  # shares of both scores, in %
     onsite: str = ""
     teams: tuple[TeamResult, ...] = ()
     reasons: tuple[Words, ...] = ()  # why each is before the next
+    pair: tuple[str, str] = ("", "")  # two teams that somebody asked about
+    between: Words = Words()  # why one of them is before the other
     of: int = 0  # teams of the match
     asked: tuple[tuple[str, Words], ...] = ()  # what the cases asked for, once nobody is to play them
 
 
-def results(site: Site, match_id: str, viewer: Viewer) -> ResultsPage:
+def results(site: Site, match_id: str, viewer: Viewer, pair: tuple[str, str] = ("", "")) -> ResultsPage:
     match, now = site.state.match(match_id), site.now
-    found = tallies(match, now, "published")
+    found = published(site.state, match, now)
     online = online_scores(site, match, viewer)
     if online is not None:
         found = with_online(match.opened.rules, found, online)
@@ -94,13 +96,39 @@ def results(site: Site, match_id: str, viewer: Viewer) -> ResultsPage:
         title=site.state.phase(match.opened.phase, now).title,
         rehearsal=match.opened.rehearsal,
         has_final=online is not None,
+        waits=online is None and _is_weighted(site, match),
         online=shares[0],
         onsite=shares[1],
         teams=tuple(_team(match, placed, now) for placed in standing),
         reasons=tuple(why(first.tally, second.tally) for first, second in pairwise(standing)),
+        pair=pair,
+        between=_between(standing, *pair),
         of=len(match.turns),
         asked=tuple(_asked(match)) if len(standing) == len(match.turns) else (),
     )
+
+
+def _between(standing: Sequence[Placed], first: str, second: str) -> Words:
+    """Why one of two teams is before the other; nothing where there are no such two."""
+    known = {placed.tally.team: placed.tally for placed in standing}
+    return why(known[first], known[second]) if first != second and {first, second} <= known.keys() else Words()
+
+
+def published(state: State, match: Match, now: int) -> list[Tally]:
+    """What the public is told. Whom the organiser has disqualified is out here as well as whom referees have."""
+    found = tallies(match, now, "published")
+    return [_with_out(state, match, one, now) for one in found]
+
+
+def _with_out(state: State, match: Match, one: Tally, now: int) -> Tally:
+    out = state.out(one.team, match.opened.phase, now)
+    return msgspec.structs.replace(one, out=one.out or out.reason) if out else one
+
+
+def _is_weighted(site: Site, match: Match) -> bool:
+    """Whether there is a final standing that the match is a part of."""
+    weights = site.state.rules(site.now).weights
+    return not match.opened.rehearsal and match.opened.phase in weights and len(weights) > 1
 
 
 def _asked(match: Match) -> Iterator[tuple[str, Words]]:
@@ -121,14 +149,9 @@ def online_scores(site: Site, match: Match, viewer: Viewer) -> dict[str, Fractio
         metric = track_of(site.state.phase(phase_id, site.now)).ranks.name
         for row in seen[1]:
             if row.entry.team:
-                score = exact(row.entry.metrics[metric].value)
+                score = min(max(exact(row.entry.metrics[metric].value), Fraction(0)), Fraction(1))
                 totals[row.entry.team] = totals.get(row.entry.team, Fraction(0)) + weight * score
     return {team: total / sum(weights.values()) for team, total in totals.items()}
-
-
-def exact(score: float) -> Fraction:
-    """A share that was kept as a float: the only fraction near it with a denominator of a usual size."""
-    return min(max(Fraction(score).limit_denominator(LARGEST), Fraction(0)), Fraction(1))
 
 
 def _team(match: Match, placed: Placed, now: int) -> TeamResult:
@@ -201,10 +224,12 @@ def _notes(turn: Turn, row: Judged) -> Iterator[Note]:
         if one.counts and one.case == row.case:
             yield Note("void" if one.what == "result" else "deduction", f"{one.rule}: {one.reason}")
     case = turn.cases[row.case]
+    corrected = [note.text for note in case.corrections]
     for ruling in case.rulings.values():
-        yield Note("ruled", ruling.reason)
-    for note in case.corrections:
-        yield Note("corrected", note.text)
+        if ruling.reason not in corrected:
+            yield Note("ruled", ruling.reason)
+    for text in dict.fromkeys(corrected):
+        yield Note("corrected", text)
 
 
 def _milliseconds(ms: int) -> str:

@@ -19,10 +19,11 @@ from palestra.contest.match_marks import counted
 from palestra.contest.match_options import at_table
 from palestra.contest.match_rules import TOTAL_MS
 from palestra.contest.match_sheet import Case, Group
-from palestra.contest.match_standing import Placed, Tally, ranked, tallies, why
+from palestra.contest.match_standing import Placed, Tally, ranked, why
 from palestra.contest.match_state import CaseState, Match, Turn, case_of
 from palestra.contest.rules import Words
 from palestra.web.feed import Said, Write
+from palestra.web.match_results import published
 from palestra.web.match_views import Dial
 from palestra.web.rendering import render
 from palestra.web.site import Site
@@ -89,7 +90,7 @@ def hall(site: Site, match_id: str) -> HallPage:
     team = at_table(match, now) or _last(match)
     turn = at_time(match, team, now) if team else None
     case = _case_shown(match, turn, now) if turn else None
-    standing = ranked(tallies(match, now, "published"))
+    standing = ranked(published(site.state, match, now))
     waiting = [name for name in match.setup.order or match.turns if match.turns[name].begun_at is None]
     return HallPage(
         match=match_id,

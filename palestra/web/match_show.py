@@ -17,6 +17,7 @@ from palestra.contest.seeing import Viewer, sees_bench, sees_turn
 from palestra.web import match_views as v
 from palestra.web.match_saying import who_is
 from palestra.web.match_show_case import Eyes, case_view, name_in
+from palestra.web.match_slots import next_round, slots_of
 from palestra.web.match_steps import LABELS_BY_KIND, steps_of
 from palestra.web.site import Site
 
@@ -26,7 +27,7 @@ def match_view(site: Site, match_id: str, viewer: Viewer, team: str = "", now: i
     match, at = site.state.match(match_id), site.now
     who = who_is(match, viewer)
     opened, inside = match.opened, sees_bench(who)
-    shown = team if team in match.turns else who.team if who.part == "team" else team_shown(match, at)
+    shown = team if team in match.turns else who.team if who.part == "team" else team_shown(match, at, who)
     if who.part == "team" and shown != who.team:
         shown = who.team
     people = {one: name_in(site.state, one) for one in _people(match)}
@@ -41,12 +42,27 @@ def match_view(site: Site, match_id: str, viewer: Viewer, team: str = "", now: i
         head=people[opened.head],
         rehearsal=opened.rehearsal,
         declared=tuple(match.setup.declared) if inside else (),
-        teams=tuple(_team_link(match, name, at) for name in _in_order(match)),
+        setup=_setup(match) if inside else None,
+        groups={group.id: group.title for group in opened.groups},
+        teams=tuple(_team_link(match, name, at, inside) for name in _in_order(match)),
+        slots=slots_of(match),
         turn=turn_view(site, match, who, shown, at) if shown else None,
         things=tuple(_thing(one) for one in opened.things) if inside else (),
         steps=steps_of(site.state, match, who, at, shown) if who.part != "viewer" else (),
         seq=match.seq,
         now=now,
+    )
+
+
+def _setup(match: Match) -> v.SetupView:
+    declared, head = match.setup.declared, match.opened.head
+    return v.SetupView(
+        head=head in declared,
+        referees=sum(one != head for one in declared),
+        needed=match.opened.rules.referees,
+        ordered=bool(match.setup.order),
+        drawn=bool(match.setup.groups),
+        seed=match.setup.seed,
     )
 
 
@@ -59,21 +75,28 @@ def _in_order(match: Match) -> list[str]:
     return list(match.setup.order or match.turns)
 
 
-def team_shown(match: Match, now: int) -> str:
-    """The team at the table; else the last one that has something left to sign; else the next; else the last."""
+def team_shown(match: Match, now: int, who: Who | None = None) -> str:
+    """The team at the table; else the last one that has something left to sign, or for who publishes to be published;
+    else the next; else the last."""
     if found := at_table(match, now):
         return found
     begun = [turn for turn in match.turns.values() if turn.begun_at is not None]
     last = max(begun, key=lambda turn: turn.begun_at or 0).team if begun else ""
-    if last and any(row.state in ("unscored", "marked") for row in outcomes_of(match, last, now)):
+    left = ("unscored", "marked", *(["agreed"] if who and who.part in ("head", "organiser") else []))
+    if last and any(row.state in left for row in outcomes_of(match, last, now)):
         return last
     waiting = [team for team in _in_order(match) if match.turns[team].begun_at is None]
     return waiting[0] if waiting else last
 
 
-def _team_link(match: Match, team: str, now: int) -> v.TeamLink:
-    name = match.name_of(team)
-    return v.TeamLink(team=team, name=name, state=turn_state(match, team, now), order=match.setup.groups.get(team, ()))
+def _team_link(match: Match, team: str, now: int, inside: bool) -> v.TeamLink:
+    return v.TeamLink(
+        team=team,
+        name=match.name_of(team),
+        state=turn_state(match, team, now),
+        order=match.setup.groups.get(team, ()),
+        appeals=sum(one.upheld is None for one in match.turns[team].appeals.values()) if inside else 0,
+    )
 
 
 def turn_state(match: Match, team: str, now: int) -> v.TurnState:
@@ -171,6 +194,7 @@ def matches_page(site: Site, viewer: Viewer) -> v.MatchesPage:
     return v.MatchesPage(
         matches=tuple(_link(site, match, viewer) for match in reversed(list(state.matches.values()))),
         phases=tuple((one.id, one.title) for one in phases if one.track.startswith("tabletop-manip")),
+        packs=tuple((one.id, one.title) for one in state.rules(now).phases if one.match),
         referees=tuple((one.id, one.name) for one in judges) if viewer.is_organiser else (),
     )
 
@@ -186,7 +210,14 @@ def _link(site: Site, match: Match, viewer: Viewer) -> v.MatchLink:
         played=sum(turn.begun_at is not None for turn in match.turns.values()),
         head=name_in(site.state, match.opened.head),
         part=who_is(match, viewer).part,
+        slots=slots_of(match),
+        round=_round(site, match) if viewer.is_organiser else None,
     )
+
+
+def _round(site: Site, match: Match) -> v.Round:
+    state, now = site.state, site.now
+    return next_round(match, state.phase(match.opened.phase, now), state.rules(now).zone)
 
 
 def table_page(site: Site, match_id: str, viewer: Viewer, team: str, topic: str) -> v.TablePage:

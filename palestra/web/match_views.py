@@ -167,11 +167,21 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     published: int = 0  # cases
 
 
+class SlotView(msgspec.Struct, frozen=True):
+    """A team has the table, for debugging."""
+
+    team: str
+    name: str
+    opens: int
+    closes: int
+
+
 class TeamLink(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     name: str
     state: TurnState
     order: tuple[str, ...] = ()  # of groups
+    appeals: int = 0  # that wait for a decision; for those at the table
 
 
 class ThingView(msgspec.Struct, frozen=True):
@@ -180,6 +190,17 @@ class ThingView(msgspec.Struct, frozen=True):
     size_mm: tuple[int, ...] = ()
     material: str = ""
     colour: str = ""
+
+
+class SetupView(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the match is prepared."""
+
+    head: bool  # the head referee has declared to be neutral
+    referees: int  # others who have
+    needed: int
+    ordered: bool
+    drawn: bool
+    seed: str = ""  # of the draw of groups
 
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,12 +216,24 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     head: str  # name
     rehearsal: bool = False
     declared: tuple[str, ...] = ()  # accounts
+    setup: SetupView | None = None  # for those at the table
+    groups: dict[str, Words] = {}  # titles
     teams: tuple[TeamLink, ...] = ()
+    slots: tuple[SlotView, ...] = ()  # for debugging
     turn: TurnView | None = None
     things: tuple[ThingView, ...] = ()
     steps: tuple[Step, ...] = ()
     seq: int = 0
     now: int = 0  # of the server; 0 in what is sent live, where it would be a change by itself
+
+
+class Round(msgspec.Struct, frozen=True):
+    """A debugging slot for each team, one after the other."""
+
+    opens: int
+    minutes: int
+    gap_minutes: int
+    again: bool  # there are slots already
 
 
 class MatchLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,11 +246,14 @@ class MatchLink(msgspec.Struct, frozen=True, kw_only=True):
     played: int
     head: str
     part: Part
+    slots: tuple[SlotView, ...] = ()  # for debugging
+    round: Round | None = None  # the next one that could be planned, for the organiser
 
 
 class MatchesPage(msgspec.Struct, frozen=True, kw_only=True):
     matches: tuple[MatchLink, ...] = ()
     phases: tuple[tuple[str, Words], ...] = ()  # that a match can be opened for
+    packs: tuple[tuple[str, Words], ...] = ()  # phases whose pack is published
     referees: tuple[tuple[str, str], ...] = ()  # accounts and names
 
 

@@ -10,14 +10,16 @@ from palestra.contest import keys
 from palestra.contest.seeing import score_seen, sees_submission
 from palestra.contest.teams import digest_of
 from palestra.errors import SignedOut
+from palestra.report_words import only
+from palestra.web import limits, missing, show_award, show_live, show_public, show_rules, show_team
 from palestra.web import live_views as lv
-from palestra.web import missing, show_award, show_live, show_public, show_team
 from palestra.web import people_views as pv
 from palestra.web.answering import page
 from palestra.web.askers import address_of, language_of
-from palestra.web.forms import Kept, as_notice, local_path, notice_of
+from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.gate import caller_of, viewer_from
 from palestra.web.missing import there
+from palestra.web.refusing import local_path
 from palestra.web.site import Site, in_thread
 from palestra.web.translating import shown
 
@@ -56,6 +58,16 @@ def printed(site: Site, request: Asked, phase: str) -> Response[str]:
     return show(request, "final.html", view)
 
 
+@get("/rules", sync_to_thread=False, include_in_schema=False)
+def rules(site: Site, request: Asked) -> Response[str]:
+    return show(request, "rules.html", show_rules.page(site))
+
+
+@get("/rules/{number:int}", sync_to_thread=False, include_in_schema=False)
+def rules_version(site: Site, request: Asked, number: int) -> Response[str]:
+    return show(request, "rules.html", show_rules.page(site, number or -1))
+
+
 @get("/screen", sync_to_thread=False, include_in_schema=False)
 def screen(site: Site, request: Asked, phase: str = "") -> Response[str]:
     return show(request, "screen.html", there(show_live.screen(site, phase), missing.BOARD))
@@ -88,8 +100,9 @@ def require_account(request: Asked) -> None:
         raise SignedOut("Sign in first.", "请先登录。")
 
 
-@get("/phases/{phase:str}", sync_to_thread=False, include_in_schema=False)
-def submissions(site: Site, request: Asked, phase: str) -> Response[str]:
+@get("/phases/{phase:str}", include_in_schema=False)
+async def submissions(site: Site, request: Asked, phase: str) -> Response[str]:
+    await in_thread(lambda: limits.most_bytes(site.setup.home, site.state.phase(phase, site.now)))
     return show(request, "submissions.html", show_team.submissions(site, phase, viewer_from(request)))
 
 
@@ -106,7 +119,12 @@ def report(site: Site, request: Asked, submission: str) -> Response[bytes]:
     score = score_seen(site.state, one, viewer, site.now) if one and sees_submission(one, viewer) else None
     digest = score.files.get("organiser-report", score.report) if score and viewer.is_organiser else None
     digest = digest or (score.report if score else "")
-    found = site.contest.files.read(there(digest or None, missing.REPORT))
+    return report_in(site.contest.files.read(there(digest or None, missing.REPORT)), language_of(request))
+
+
+def report_in(stored: bytes, language: str) -> Response[bytes]:
+    """A report, of which both languages are stored, in one of them."""
+    found = only(stored.decode(), language).encode()
     return Response(found, media_type=MediaType.HTML, headers={"content-security-policy": REPORT_POLICY})
 
 
@@ -221,6 +239,6 @@ def certificate(site: Site, request: Asked, award: int, team: str) -> Response[s
 
 
 PAGES: list[HTTPRouteHandler] = [
-    home, board, final, printed, screen, run, run_record, points, submissions, submission, report, data, team, join,
-    sign_in, register, link, account, certificate,
+    home, board, final, printed, rules, rules_version, screen, run, run_record, points, submissions, submission, report,
+    data, team, join, sign_in, register, link, account, certificate,
 ]  # fmt: skip

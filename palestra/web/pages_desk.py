@@ -11,15 +11,16 @@ from litestar.response import Redirect, Stream
 
 from palestra.contest import log
 from palestra.contest.database import reading
-from palestra.errors import Missing
+from palestra.errors import Missing, PalestraError
 from palestra.web import missing, show_audit, show_desk, show_judging
-from palestra.web.askers import address_of
+from palestra.web.askers import address_of, language_of
 from palestra.web.desk_actions import Amend
 from palestra.web.forms import notice_of
 from palestra.web.forms import read as read_form
 from palestra.web.gate import organisers_only, viewer_from
 from palestra.web.missing import there
-from palestra.web.pages import REPORT_POLICY, Asked, show
+from palestra.web.pages import REPORT_POLICY, Asked, report_in, show
+from palestra.web.refusing import fields_of, refused
 from palestra.web.show_desk import ORGANISER
 from palestra.web.site import Site, in_thread
 from palestra.web.transfers import READING
@@ -74,9 +75,13 @@ async def amendments(site: Site, request: Asked) -> Response[str]:
 @post("/desk/rules", status_code=200, **FOR_ORGANISERS)
 async def preview_amendment(site: Site, request: Asked) -> Response[str]:
     """Show what other rules would change. Nothing is done: a contest file is too long for an address."""
-    given = read_form(await request.form(), Amend, site.state.rules(site.now).zone)
-    assert isinstance(given, Amend)
-    view = await in_thread(lambda: show_desk.amendments(site, given.text, given.counts_from, given.reason))
+    form = await request.form()
+    try:
+        given = read_form(form, Amend, site.state.rules(site.now).zone)
+        assert isinstance(given, Amend)
+        view = await in_thread(lambda: show_desk.amended(site, given.text, given.counts_from, given.reason))
+    except PalestraError as error:
+        return await refused(request, fields_of(form), error)
     return show(request, "desk/rules.html", view)
 
 
@@ -84,22 +89,27 @@ async def preview_amendment(site: Site, request: Asked) -> Response[str]:
 
 
 @get("/desk/promotion", sync_to_thread=True, **FOR_ORGANISERS)
-def promoting_phase(site: Site) -> Redirect:
+def promoting_phase(site: Site, request: Asked) -> Response[Any]:
     phase = show_judging.first_promoting(site)
     if not phase:
-        raise Missing(
-            "No phase of this contest promotes teams: its rules say nothing of it.",
-            "比赛规则没有规定任何赛段的晋级办法。",
-        )
+        return show(request, "desk/promotion_none.html", show_judging.no_promotion(site))
     return Redirect(f"/desk/promotion/{phase}")
 
 
-@get("/desk/promotion/{phase:str}", sync_to_thread=True, **FOR_ORGANISERS)
-def promotion(site: Site, request: Asked, phase: str) -> Response[str]:
+@get("/desk/promotion/{phase:str}", **FOR_ORGANISERS)
+async def promotion(site: Site, request: Asked, phase: str) -> Response[str]:
     """Teams that are left out are named in the address, `without.TEAM=reason`: so a preview can be looked at first."""
-    given = request.query_params.multi_items()
+    if site.state.phase(phase, site.now).promotion is None:
+        return show(request, "desk/promotion_none.html", show_judging.no_promotion(site, phase))
+    given = list(request.query_params.multi_items())
     without = {name[8:]: value for name, value in given if name.startswith("without.") and value}
-    return show(request, "desk/promotion.html", show_judging.promotion(site, phase, without))
+    try:
+        view = await in_thread(lambda: show_judging.promotion(site, phase, without))
+    except PalestraError as error:
+        if not without:
+            raise
+        return await refused(request, fields_of([*given, ("page", request.url.path)]), error)
+    return show(request, "desk/promotion.html", view)
 
 
 @get("/desk/verifications", sync_to_thread=True, **FOR_ORGANISERS)
@@ -142,12 +152,13 @@ def trace(site: Site, digest: str) -> Response[bytes]:
 
 
 @get("/desk/reports/{digest:str}", sync_to_thread=True, **FOR_ORGANISERS)
-def report(site: Site, digest: str) -> Response[bytes]:
+def report(site: Site, request: Asked, digest: str) -> Response[bytes]:
     """What a verification found: a page where it came to an end, else what failed, as text."""
     known = {one.report for one in list(site.state.bundles.values()) if one.report}
     found = site.contest.files.read(there(digest if digest in known else None, missing.REPORT))
-    kind = MediaType.HTML if found[:20].lstrip().lower().startswith((b"<!doctype", b"<html")) else MediaType.TEXT
-    return Response(found, media_type=kind, headers={"content-security-policy": REPORT_POLICY})
+    if not found[:20].lstrip().lower().startswith((b"<!doctype", b"<html")):
+        return Response(found, media_type=MediaType.TEXT, headers={"content-security-policy": REPORT_POLICY})
+    return report_in(found, language_of(request))
 
 
 @get("/desk/exports", sync_to_thread=True, **FOR_ORGANISERS)

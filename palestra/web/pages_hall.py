@@ -19,8 +19,8 @@ def hall(site: Site, request: Asked, match: str) -> Response[str]:
 
 
 @get("/matches/{match:str}/results", sync_to_thread=False, include_in_schema=False)
-def match_results(site: Site, request: Asked, match: str) -> Response[str]:
-    return show(request, "match/results.html", results(site, match, viewer_from(request)))
+def match_results(site: Site, request: Asked, match: str, first: str = "", second: str = "") -> Response[str]:
+    return show(request, "match/results.html", results(site, match, viewer_from(request), (first, second)))
 
 
 @get("/pack", sync_to_thread=True, include_in_schema=False)

@@ -35,7 +35,7 @@ class TeamPage(msgspec.Struct, frozen=True, kw_only=True):
     declaration: Words = Words()
     declaration_digest: str = ""
     declared_at: int | None = None
-    declared_before: bool = False  # what was accepted is an earlier text
+    to_declare: bool = False  # what was accepted, if anything, is another text than the one that is asked now
     disqualified: str = ""  # why
     registration: PhaseState = "open"
     registration_opens: int | None = None

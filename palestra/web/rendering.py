@@ -13,12 +13,15 @@ from markupsafe import Markup
 
 from palestra.contest.rules import Words
 from palestra.web import writing
+from palestra.web.live_views import ScreenTeam
 from palestra.web.sparkline import Scale, scale_of, sparkline, whisker
 from palestra.web.views import BoardRow, Column
 from palestra.web.words import LANGUAGES, say, say_count, words
 
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown
+EM_STEPS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 80)
+NARROW = frozenset(" .,:;!|'()[]-Iijlfrt")
 STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that hold what a stranger wrote
 
 
@@ -37,15 +40,16 @@ def _environment(language: str) -> Environment:
     }  # fmt: skip
     pages.filters |= {
         "told": partial(_told, language), "heading": partial(_heading, language), "kind": partial(_kind, language),
-        "job": partial(_job, language),
+        "job": partial(_job, language), "event": partial(_event, language),
         "number": writing.number, "interval": writing.interval, "size": writing.size, "share": writing.share,
         "milliseconds": writing.milliseconds, "duration": partial(writing.duration, language),
+        "countdown": partial(writing.countdown, language), "clock": _clock,
         "quota": partial(writing.quota, language), "brackets": brackets, "scale": _scale,
-        "letters": _letters, "short": _short,
+        "letters": _letters, "ems": _ems, "short": _short,
         "when": partial(_when, language, False), "moment": partial(_when, language, True),
         "day": partial(_day, language), "local_input": _local_input, "paragraphs": _paragraphs,
     }  # fmt: skip
-    for name in ("when", "moment", "day", "local_input"):
+    for name in ("when", "moment", "day", "local_input", "clock"):
         pages.filters[name] = pass_context(pages.filters[name])
     return pages
 
@@ -56,7 +60,7 @@ def static(name: str) -> str:
     return f"/static/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:SHORT]}"
 
 
-def brackets(rows: Sequence[BoardRow]) -> list[str]:
+def brackets(rows: Sequence[BoardRow | ScreenTeam]) -> list[str]:
     """Where each row of a board stands in the bracket of its band: start, middle, end, alone, or none.
 
     A baseline between two teams of one band lies within its bracket.
@@ -110,9 +114,28 @@ def _job(language: str, kind: str) -> str:
     return words(language).get(f"job.{kind}", kind)
 
 
+def _event(language: str, kind: str) -> str:
+    """What happened, where it is a known kind of event."""
+    return words(language).get(f"event.{kind}", kind)
+
+
 def _letters(text: str) -> int:
     """How much room a text takes: letters of Chinese are twice as wide."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _ems(text: str) -> int:
+    """How wide a text is by the height of its bold letters: a little more than in most fonts; a step of screen.css."""
+    width = sum(map(_em, text))
+    return next((step for step in EM_STEPS if step >= width), EM_STEPS[-1])
+
+
+def _em(letter: str) -> float:
+    if east_asian_width(letter) in "WF":
+        return 1.03
+    if letter in NARROW:
+        return 0.42
+    return 0.69 if letter.isdigit() or (letter.islower() and letter not in "mw") else 0.85
 
 
 def _short(digest: str) -> str:
@@ -137,6 +160,11 @@ def _day(language: str, context: Context, ms: int) -> str:
     return writing.day(language, ms, _zone(context))
 
 
+def _clock(context: Context, ms: int) -> str:
+    """The time of day to the second, in the contest's zone, as a page's script goes on to show it."""
+    return f"{writing.local(ms, _zone(context)):%H:%M:%S}"
+
+
 def _local_input(context: Context, ms: int | None) -> str:
-    """A time as a datetime-local field takes it, in the contest's zone."""
-    return "" if ms is None else f"{writing.local(ms, _zone(context)):%Y-%m-%dT%H:%M}"
+    """A time as a field of a form has it, in the contest's zone."""
+    return "" if ms is None else f"{writing.local(ms, _zone(context)):%Y-%m-%d %H:%M}"

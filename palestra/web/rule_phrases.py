@@ -1,5 +1,5 @@
 """What faults of a contest file say, as palestra/contest rulebook, rule_values, rule_checks and toml_text say it; see
-translating.py. Templates are as in fault_phrases.py."""
+translating.py. Templates are as in palestra/phrasing.py."""
 
 from palestra.contest.rule_keys import TABLES
 
@@ -163,6 +163,7 @@ FITTING = {
     "pace or timing": "pace 或 timing",
     "a match in {track}": "{track} 中的现场比赛",
     "a track in which a robot acts at a table": "机器人在桌面上操作的赛道",
+    "none, since the rules of a match part equals": "不设置，因为现场比赛的规则已规定同分如何排序",
     "neither, since {track} takes files and has no clock": "两者都不设置，因为 {track} 以文件作答，没有时钟",
 }
 

@@ -18,6 +18,7 @@ import msgspec
 import uvicorn
 
 from palestra import console
+from palestra.contest import clock, rule_differences
 from palestra.contest.place import Place, first_link, pack_data
 from palestra.errors import Told
 from palestra.pool import end_with_parent
@@ -54,12 +55,10 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     _log_as(serve.json_logs)
     _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
     site = site_of(serve)
-    shown = serve.address.rstrip("/") or f"http://{serve.host}:{serve.port}"
-    if serve.place.has_other_rules(site.contest):
-        told(
-            f"{serve.place.file} says something else than the rules in force. To put it into force, paste it at "
-            f"{shown}/desk/rules; until then it has no effect."
-        )
+    shown = _shown(serve)
+    clock.hand_down(site.contest.now)
+    for line in _warnings(serve, site, f"{shown}/desk/rules"):
+        told(line)
     packing = get_context("spawn").Process(target=_pack, args=(serve.place, os.getpid()))
     packing.start()
     if link := first_link(site.contest):
@@ -81,6 +80,18 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
         for child in children:
             child.wait()
         site.contest.close()
+
+
+def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
+    ahead = clock.log_is_ahead(site.state.at, site.now, site.state.rules().zone)
+    return [*([ahead] if ahead else []), *rule_differences.told(serve.place.file, site.state, site.now, desk)]
+
+
+def _shown(serve: Serve) -> str:
+    """An address that a browser on this machine can open: one that listens everywhere is none."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serve.host, serve.host)
+    host = f"[{host}]" if ":" in host else host
+    return serve.address.rstrip("/") or f"http://{host}:{serve.port}"
 
 
 def _require_port(serve: Serve) -> None:
@@ -125,7 +136,17 @@ def _serve(serve: Serve, site: Site) -> None:
     from palestra.web.app import create_app
 
     _collect_seldom()
-    uvicorn.run(create_app(site), **options)
+    _run_to_the_end(uvicorn.Server(uvicorn.Config(create_app(site), **options)))
+
+
+def _run_to_the_end(server: uvicorn.Server) -> None:
+    """uvicorn would end the process with codes of its own, where it cannot start or is stopped while it starts."""
+    try:
+        server.run()
+    except KeyboardInterrupt:  # Ctrl-C and SIGTERM come again when all is closed, and are how a server ends
+        return
+    except SystemExit:
+        raise Told("The server could not start; why stands above.", "服务器无法启动，原因见上文。") from None
 
 
 def _collect_seldom() -> None:

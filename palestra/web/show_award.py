@@ -1,14 +1,28 @@
 """What a certificate is given: the award, and the board as it stood when it was given."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from palestra.contest import log
 from palestra.contest.database import reading
+from palestra.contest.rules import Words
 from palestra.contest.seeing import Viewer, sees_awards, sight_of_board
 from palestra.contest.standing import Row, track_of
+from palestra.records import Estimate
 from palestra.web import views as v
 from palestra.web.show_public import column_of
 from palestra.web.site import Site
+
+FINAL = v.Column(name="final", title=Words("Final score", "最终成绩"), unit="", better="higher")
+
+
+class Place(NamedTuple):
+    """Where a team stood, and with what."""
+
+    rank: int | None = None
+    of: int = 0
+    column: v.Column | None = None
+    value: Estimate | None = None
 
 
 def certificate(site: Site, award: int, team: str, viewer: Viewer, address: str) -> v.Certificate | None:
@@ -20,18 +34,13 @@ def certificate(site: Site, award: int, team: str, viewer: Viewer, address: str)
     one = rules.awards[award]
     with reading(site.contest.engine) as connection:
         seq, at, _, _, digest = next(log.rows(connection, given[team] - 1, given[team]))
-    rows = _board(site, one.phase, viewer, at)
-    row = next((row for row in rows if row.entry.team == team), None)
-    metric = track_of(state.phase(one.phase, at)).ranks if one.phase else None
+    place = _on_board(site, one.phase, team, viewer, at) if one.phase else _in_final(site, team, viewer, at)
     return v.Certificate(
         award=one.title,
         team_name=state.teams[team].name,
         members=tuple(state.accounts[member].name for member in state.teams[team].members),
         phase=rules.phase(one.phase).title if one.phase else rules.name,
-        rank=row.rank if row else None,
-        of=sum(other.rank is not None for other in rows),
-        column=column_of(metric) if metric else None,
-        value=row.entry.metrics.get(metric.name) if row and metric else None,
+        **place._asdict(),
         at=at,
         number=digest,
         seq=seq,
@@ -39,9 +48,30 @@ def certificate(site: Site, award: int, team: str, viewer: Viewer, address: str)
     )
 
 
+def _on_board(site: Site, phase: str, team: str, viewer: Viewer, at: int) -> Place:
+    rows = _board(site, phase, viewer, at)
+    row = next((row for row in rows if row.entry.team == team), None)
+    metric = track_of(site.state.phase(phase, at)).ranks
+    of = sum(other.rank is not None for other in rows)
+    value = row.entry.metrics.get(metric.name) if row else None
+    return Place(row.rank if row else None, of, column_of(metric), value)
+
+
+def _in_final(site: Site, team: str, viewer: Viewer, at: int) -> Place:
+    """In the final standing as it was then; nothing where this viewer does not see all of its boards."""
+    weights = site.state.rules(at).weights
+    if not weights or not all(_sees(site, phase, viewer) for phase in weights):
+        return Place()
+    rows = site.boards.final_at(at)
+    row = next((row for row in rows if row.team == team), None)
+    return Place(row.rank, len(rows), FINAL, Estimate(row.score)) if row else Place()
+
+
+def _sees(site: Site, phase: str, viewer: Viewer) -> bool:
+    return sight_of_board(site.state, site.state.phase(phase, site.now), viewer, site.now) is not None
+
+
 def _board(site: Site, phase: str, viewer: Viewer, at: int) -> Sequence[Row]:
     """The board that an award was given by, as it stood then: scores and disqualifications that came later change no
-    certificate. Empty where the award is for no single board, or this viewer sees none."""
-    if not phase or sight_of_board(site.state, site.state.phase(phase, site.now), viewer, site.now) is None:
-        return ()
-    return site.boards.rows(phase, "whole", at)
+    certificate. Empty where this viewer sees none."""
+    return site.boards.rows(phase, "whole", at) if _sees(site, phase, viewer) else ()

@@ -1,17 +1,16 @@
 """What the organiser's desk is given, from the state and the queue: what goes on now, and who takes part."""
 
-import difflib
 from collections import Counter
 
 import msgspec
 from sqlalchemy import func, select
 
 from palestra import registry
-from palestra.contest import jobs, log
-from palestra.contest import rules as rulebook
+from palestra.contest import jobs, log, running
 from palestra.contest.database import reading
+from palestra.contest.rule_text import written
 from palestra.contest.rulebook import parse
-from palestra.contest.rules import Phase, Rules, Words
+from palestra.contest.rules import Phase, Words
 from palestra.contest.running import PLAYABLE
 from palestra.contest.seeing import Viewer, frozen_since, is_partial
 from palestra.contest.standing import track_of
@@ -19,11 +18,11 @@ from palestra.contest.state import UNDER_WAY, Copy, State, Submission, Team
 from palestra.contest.submitting import submissions_of
 from palestra.contest.tables import jobs as jobs_table
 from palestra.contest.tasks import Order
-from palestra.errors import Told
 from palestra.web import desk_views as dv
 from palestra.web import show_live
 from palestra.web import views as v
 from palestra.web.show_public import link_of, phases_of, rules_versions, state_at
+from palestra.web.show_rules import changes, compared, require_other
 from palestra.web.site import Site
 
 ORGANISER = Viewer(role="organiser")
@@ -296,35 +295,30 @@ def announcements(site: Site) -> dv.AnnouncementsPage:
     return dv.AnnouncementsPage(rows=tuple(rows))
 
 
-def amendments(site: Site, text: str = "", counts_from: int | None = None, reason: str = "") -> dv.AmendmentsPage:
-    """The rules, and what a contest file that was given would change in them."""
-    state, now = site.state, site.now
-    newest = state.versions[-1].rules
+def amendments(site: Site) -> dv.AmendmentsPage:
+    """The rules, and the file to change them by: it begins as what was announced last."""
+    state = site.state
     return dv.AmendmentsPage(
         rules=tuple(rules_versions(state)),
-        notice_ms=state.rules(now).notice_ms,
-        current=pretty(newest),
-        preview=difference(newest, parse(text, "contest.toml")) if text else "",
-        preview_text=text,
-        preview_counts_from=counts_from,
-        preview_reason=reason,
+        notice_ms=state.rules(site.now).notice_ms,
+        text=written(state.versions[-1].rules),
     )
 
 
-def pretty(rules: Rules) -> str:
-    """Rules as people can read and compare them."""
-    return msgspec.json.format(rulebook.encode(rules), indent=2)
-
-
-def difference(before: Rules, after: Rules) -> str:
-    """What other rules change: lines that go and lines that come, with a little around them."""
-    if before == after:
-        raise Told(
-            "These rules say the same as those that were announced last: nothing would change.",
-            "这份规则与最近公布的相同，不会有任何变化。",
-        )
-    lines = difflib.unified_diff(pretty(before).splitlines(), pretty(after).splitlines(), lineterm="", n=3)
-    return "\n".join(list(lines)[2:])  # without the names of files that there are not
+def amended(site: Site, text: str, counts_from: int, reason: str) -> dv.AmendmentsPage:
+    """What a contest file that was given would change. It is refused here for what it would be refused for later."""
+    before, after = site.state.versions[-1].rules, parse(text, "contest.toml")
+    require_other(before, after)
+    with site.contest.lock:
+        running.amend(site.state, site.now, after, counts_from, reason)
+    return msgspec.structs.replace(
+        amendments(site),
+        text=text,
+        counts_from=counts_from,
+        reason=reason,
+        changes=tuple(changes(before, after)),
+        lines=tuple(compared(before, after)),
+    )
 
 
 def exports(site: Site) -> dv.ExportsPage:
@@ -340,7 +334,8 @@ def table_names(state: State, now: int) -> list[str]:
     """The tables that tabular.tables makes for the organiser."""
     rules = state.rules(now)
     final = ["final"] if rules.weights else []
-    return [*(f"board-{phase.id}" for phase in rules.phases), *final, "awards", "teams", "submissions"]
+    judged = [f"cases-{phase.id}" for phase in rules.phases if phase.match]
+    return [*(f"board-{phase.id}" for phase in rules.phases), *judged, *final, "awards", "teams", "submissions"]
 
 
 def _export(name: str, kind: str) -> v.Download:

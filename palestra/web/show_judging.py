@@ -14,7 +14,6 @@ from palestra.contest.state import Bundle, Promotion, Rescoring, Score, State, S
 from palestra.contest.submitting import bundle_due
 from palestra.contest.tables import events as events_table
 from palestra.contest.tables import jobs as jobs_table
-from palestra.errors import Told
 from palestra.records import Estimate
 from palestra.web import desk_views as dv
 from palestra.web.show_desk import ORGANISER, name_of
@@ -30,14 +29,10 @@ def promotion(site: Site, phase_id: str, without: Mapping[str, str] | None = Non
     """Who would go on, with these left out."""
     state, now = site.state, site.now
     phase = state.phase(phase_id, now)
-    if phase.promotion is None:
-        raise Told(
-            f"No team is promoted from {phase_id}: its rules say nothing of it.",
-            f"规则没有规定赛段 {phase_id} 的晋级办法，因此没有队伍可以晋级。",
-        )
     rows = site.boards.rows(phase_id)
     with site.contest.lock:
-        seen = promoting.preview(state, phase_id, rows, without)
+        seen = promoting.preview(state, phase_id, rows, without, now)
+    assert phase.promotion is not None  # else nobody would have been seen to go on
     held = state.promotions.get(phase_id)
     metric = track_of(phase).ranks
     return dv.PromotionPage(
@@ -59,6 +54,24 @@ def first_promoting(site: Site) -> str:
     found = [phase for phase in phases_of(site.state, site.now) if phase.promotion]
     begun = [phase for phase in found if phase.opens <= site.now]
     return begun[-1].id if begun else found[0].id if found else ""
+
+
+def no_promotion(site: Site, phase_id: str = "") -> dv.NoPromotionPage:
+    """What is told where the rules in force promote nobody: from this phase, or at all."""
+    state, now = site.state, site.now
+    phases = phases_of(state, now)
+    wanted = [one for one in state.versions if one.counts_from > now]
+    coming = [
+        one.counts_from
+        for one in wanted
+        if any(phase.promotion and phase_id in ("", phase.id) for phase in one.rules.phases)
+    ]
+    return dv.NoPromotionPage(
+        phase=link_of(state.phase(phase_id, now), now) if phase_id else None,
+        coming_at=min(coming, default=None),
+        promoting=tuple(link_of(phase, now) for phase in phases if phase.promotion),
+        example=phases[-1].id,
+    )
 
 
 def _promotion_rows(
@@ -183,7 +196,7 @@ def _next_team(site: Site, phase: Phase, team: str, rows: Sequence[Row]) -> str:
     if phase.promotion is None:
         return ""
     with site.contest.lock:
-        added = promoting.preview(site.state, phase.id, rows, {team: "does not go on"}).added
+        added = promoting.preview(site.state, phase.id, rows, {team: "does not go on"}, site.now).added
     return site.state.teams[added[0]].name if added else ""
 
 
@@ -303,27 +316,41 @@ def awards(site: Site) -> dv.AwardsPage:
     boards = {award.phase: site.boards.rows(award.phase) for award in rules.awards if award.phase}
     final = site.boards.final(ORGANISER)
     proposed = promoting.proposed_awards(rules, boards, final, promoting.failed_teams(state))
-    places = {phase: {row.entry.team: row.rank for row in rows} for phase, rows in boards.items()}
-    places[""] = {row.team: row.rank for row in final}
+    places = {phase: _places(rows) for phase, rows in boards.items()} | {"": _final_places(final)}
     given = {number: dict(state.awards.get(str(number), {})) for number in range(len(rules.awards))}
     times = _times(site, [seq for teams in given.values() for seq in teams.values()])
     rows = [
-        _award(state, rules, number, team, places[award.phase].get(team), times.get(given[number].get(team, 0)))
+        _award(site, rules, number, team, places[award.phase].get(team), times.get(given[number].get(team, 0)))
         for number, award in enumerate(rules.awards)
         for team in dict.fromkeys([*given[number], *proposed[number]]) or [""]
     ]
     return dv.AwardsPage(rows=tuple(rows), teams=tuple((team.id, team.name) for team in list(state.teams.values())))
 
 
-def _award(state: State, rules: Rules, number: int, team: str, rank: int | None, given_at: int | None) -> dv.AwardRow:
-    award = rules.awards[number]
+def _places(rows: Sequence[Row]) -> dict[str, int | None]:
+    return {row.entry.team: row.rank for row in rows}
+
+
+def _final_places(rows: Sequence[standing.FinalRow]) -> dict[str, int | None]:
+    return {row.team: row.rank for row in rows}
+
+
+def _place_then(site: Site, phase: str, team: str, at: int) -> int | None:
+    """Where a team stood when an award was given: what counts for it, whatever became of the board since."""
+    then = _places(site.boards.rows(phase, "whole", at)) if phase else _final_places(site.boards.final_at(at))
+    return then.get(team)
+
+
+def _award(site: Site, rules: Rules, number: int, team: str, rank: int | None, given_at: int | None) -> dv.AwardRow:
+    award, state = rules.awards[number], site.state
     return dv.AwardRow(
         award=number,
         title=award.title,
         phase=rules.phase(award.phase).title if award.phase else Words(),
         team=team,
         team_name=state.teams[team].name if team else "",
-        rank=rank,
+        rank=_place_then(site, award.phase, team, given_at) if given_at else rank,
+        rank_now=rank,
         given_at=given_at,
         proposed=bool(team) and given_at is None,
         certificate=f"/certificates/{number}/{team}" if given_at else "",

@@ -12,7 +12,7 @@ from palestra.web.runs import Note
 from palestra.web.site import Site
 
 SHOWN_AFTER_MS = 120_000  # a run's end stays on the screen so long
-MOST_TEAMS = 16  # that fit on the screen
+MOST_TEAMS = 96  # that the screen shows: eight pages of them
 NEWEST = 500  # points of a curve that are sent at once
 
 
@@ -122,6 +122,7 @@ def _board_screen(site: Site, asked: str) -> lv.ScreenPage | None:
                 team=row.team,
                 name=row.name,
                 rank=row.rank,
+                band=row.band,
                 value=row.metrics[0].value if row.metrics[0] else None,
                 low=row.metrics[0].low if row.metrics[0] else None,
                 high=row.metrics[0].high if row.metrics[0] else None,

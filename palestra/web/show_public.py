@@ -1,5 +1,6 @@
 """What the pages that everybody sees are given, from the state: the frame, home, boards, the final standing."""
 
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from palestra.contest import standing
@@ -46,6 +47,7 @@ def frame(site: Site, viewer: Viewer, csrf: str, path: str, notice: v.Notice | N
         run=next((run.id for run in state.runs.values() if not run.outcome), ""),
         final=bool(rules.weights) and bool(site.boards.final(viewer)),
         matches=bool(state.matches),
+        pack=next((phase.id for phase in rules.phases if phase.match), ""),
         notice=notice,
         version=version("palestra"),
     )
@@ -94,7 +96,7 @@ def _card(state: State, rules: Rules, phase: Phase, viewer: Viewer, now: int) ->
         id=phase.id,
         title=phase.title,
         about=phase.about,
-        track=track_of(phase).title,
+        track=Words(track_of(phase).title, track_of(phase).title_zh),
         opens=phase.opens,
         closes=phase.closes,
         state=state_at(phase.opens, phase.closes, now),
@@ -109,6 +111,7 @@ def _card(state: State, rules: Rules, phase: Phase, viewer: Viewer, now: int) ->
         promotes=phase.promotion.top if phase.promotion else 0,
         promotes_to=rules.phase(to).title if to else Words(),
         weight=rules.weights.get(phase.id),
+        match=phase.match is not None,
         moved=moves[-1].reason if moves else "",
     )
 
@@ -150,7 +153,7 @@ def rules_versions(state: State) -> list[v.RulesVersion]:
             at=one.announced_at,
             counts_from=one.counts_from,
             reason=one.reason,
-            url=f"/api/rules/{number}",
+            url=f"/rules/{number}",
         )
         for number, one in reversed(list(enumerate(state.versions, 1)))
     ]
@@ -170,7 +173,8 @@ def _steps(state: State, viewer: Viewer) -> v.Steps:
 
 
 def column_of(metric: Metric) -> v.Column:
-    return v.Column(name=metric.name, title=Words(metric.title or metric.name), unit=metric.unit, better=metric.better)
+    title = Words(metric.title or metric.name, metric.title_zh)
+    return v.Column(name=metric.name, title=title, unit=metric.unit, better=metric.better)
 
 
 def shown_metrics(phase: Phase, track: Track) -> list[Metric]:
@@ -204,6 +208,7 @@ def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
         promotes=phase.promotion.top if phase.promotion else 0,
         unit=track.units[0],
         closed=now >= phase.closes,
+        judged=phase.match is not None,
     )
 
 
@@ -227,6 +232,7 @@ def _row(state: State, phase: Phase, row: Row, metrics: list[Metric], viewer: Vi
         mine=mine,
         submission=entry.submission if mine or viewer.is_organiser else "",
         promoted=bool(promotion and any(one.team == entry.team for one in promotion.teams)),
+        match=entry.match,
     )
 
 
@@ -248,7 +254,16 @@ def final(site: Site, viewer: Viewer) -> v.FinalPage | None:
         rows=tuple(_final_row(state, rules, row, viewer, now) for row in rows),
         as_of=state.at,
         hash=state.hash,
+        matches=tuple(matches_of(state, rules.weights, now)),
     )
+
+
+def matches_of(state: State, phases: Iterable[str], now: int) -> Iterator[tuple[str, Words]]:
+    """Matches from which these phases have results, with the titles of the phases."""
+    for phase_id in phases:
+        kept = state.on_site.get(phase_id, {}).values()
+        for match in dict.fromkeys(one[-1].match for one in kept if one[-1].numbers):
+            yield match, state.phase(phase_id, now).title
 
 
 def _final_row(state: State, rules: Rules, row: standing.FinalRow, viewer: Viewer, now: int) -> v.FinalRow:
@@ -258,6 +273,7 @@ def _final_row(state: State, rules: Rules, row: standing.FinalRow, viewer: Viewe
         team=row.team,
         parts=tuple(Estimate(row.parts[phase]) for phase in rules.weights),
         total=row.score,
+        exact=row.exact if any(rules.phase(phase).match for phase in rules.weights) else "",
         awards=awards_of(state, rules, row.team, viewer, now),
         mine=row.team == viewer.team,
     )
@@ -292,4 +308,11 @@ def final_of_phase(site: Site, phase_id: str, viewer: Viewer) -> v.FinalPage | N
         )
         for row in page.rows
     )
-    return v.FinalPage(title=page.phase.title, columns=page.columns, rows=rows, as_of=page.as_of, hash=state.hash)
+    return v.FinalPage(
+        title=page.phase.title,
+        columns=page.columns,
+        rows=rows,
+        as_of=page.as_of,
+        hash=state.hash,
+        matches=tuple(matches_of(state, [phase_id], now)),
+    )

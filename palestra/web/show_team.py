@@ -1,9 +1,11 @@
 """What the pages of a team are given, from the state: its submissions, its data, itself."""
 
+from pathlib import Path
+
 from palestra.contest import submitting
 from palestra.contest.access import licence_digest
 from palestra.contest.days import expected_name
-from palestra.contest.rules import Phase, Words
+from palestra.contest.rules import Phase
 from palestra.contest.seeing import (
     Viewer,
     is_partial,
@@ -16,8 +18,9 @@ from palestra.contest.seeing import (
 )
 from palestra.contest.standing import track_of
 from palestra.contest.state import Bundle, State, Submission
-from palestra.contest.teams import digest_of
+from palestra.contest.teams import declaration_digest
 from palestra.records import Track
+from palestra.web import limits
 from palestra.web import people_views as pv
 from palestra.web import views as v
 from palestra.web.show_public import column_of, link_of, phases_of, shown_metrics, state_at, winners_of
@@ -50,7 +53,7 @@ def submissions(site: Site, phase_id: str, viewer: Viewer) -> v.SubmissionsPage:
     return v.SubmissionsPage(
         phase=link_of(phase, now),
         column=column_of(track.ranks),
-        forms=tuple(forms(state, phase, track, viewer, now)),
+        forms=tuple(forms(state, phase, track, viewer, site.setup.home, now)),
         rows=tuple(sorted(rows, key=lambda row: row.at, reverse=True)),
     )
 
@@ -92,9 +95,9 @@ def counting(site: Site, phase_id: str, viewer: Viewer) -> str:
     return next((row.entry.submission for row in rows if viewer.team and row.entry.team == viewer.team), "")
 
 
-def forms(state: State, phase: Phase, track: Track, viewer: Viewer, now: int) -> list[v.UploadForm]:
+def forms(state: State, phase: Phase, track: Track, viewer: Viewer, home: Path, now: int) -> list[v.UploadForm]:
     """What a team can hand in, and what is said before it does."""
-    found = [_answers_form(state, phase, track, viewer, now)]
+    found = [_answers_form(state, phase, track, viewer, home, now)]
     promotion = state.promotions.get(phase.id)
     if phase.verification and promotion and any(one.team == viewer.team for one in promotion.teams):
         zone = state.rules(now).zone
@@ -112,14 +115,15 @@ def forms(state: State, phase: Phase, track: Track, viewer: Viewer, now: int) ->
     return found
 
 
-def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, now: int) -> v.UploadForm:
-    team = state.teams.get(viewer.team)
+def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home: Path, now: int) -> v.UploadForm:
+    team, most = state.teams.get(viewer.team), limits.most_bytes(home, phase)
     left = submitting.allowance(state, phase, viewer.team, now)
     name = expected_name(phase.file_name, team.name, now, state.rules(now).zone) if phase.file_name and team else ""
     return v.UploadForm(
         phase=phase.id,
         suffixes=(".zip", ".tar.gz") if track.live else tuple(dict.fromkeys((track.suffix, ".zip"))),
-        limit_bytes=phase.limit_bytes,
+        limit_bytes=phase.limit_bytes if most is None else min(phase.limit_bytes, most),
+        limited_by_data=most is not None and most < phase.limit_bytes,
         file_name=name,
         allow_missing=phase.allow_missing,
         quota=phase.quota,
@@ -128,6 +132,7 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, now:
         fault_quota=phase.fault_quota,
         fault_left=max(left.fault_count - left.faults_used, 0),
         refusal=_refusal(state, phase, viewer, left, now),
+        state=state_at(phase.opens, phase.closes, now),
         closes=phase.closes,
     )
 
@@ -238,7 +243,7 @@ def phase_data(site: Site, phase: Phase, viewer: Viewer) -> v.PhaseData:
         requested_at=access.requested_at if access else None,
         licence=phase.licence,
         licence_digest=licence_digest(phase),
-        accepted_at=access.requested_at if access else None,
+        accepted_at=access.requested_at if access and (phase.licence.en or phase.licence.zh) else None,
         files=tuple(_data_files(site, phase, viewer)),
         can_request=bool(team) and takes_part(state, phase, viewer.team) and not (access and access.granted),
     )
@@ -246,7 +251,7 @@ def phase_data(site: Site, phase: Phase, viewer: Viewer) -> v.PhaseData:
 
 def _access(state: State, phase: Phase, viewer: Viewer) -> v.Access:
     if viewer.is_organiser:
-        return "granted"
+        return "organiser"
     if not viewer.account:
         return "signed_out"
     team = state.teams.get(viewer.team)
@@ -305,17 +310,13 @@ def team(site: Site, viewer: Viewer, new_invitation: str = "") -> pv.TeamPage:
         ),
         new_invitation=new_invitation,
         declaration=rules.declaration,
-        declared_at=one.made_at if one.declared else None,
-        declared_before=bool(one.declared) and one.declared != declaration_digest(rules.declaration),
+        declaration_digest=declaration_digest(rules.declaration),
+        declared_at=one.declared_at if one.declared else None,
+        to_declare=one.declared != declaration_digest(rules.declaration),
         disqualified=out.reason if out else "",
         awards=tuple(_certificates(state, one.id, viewer, now)),
         **window,  # type: ignore[arg-type]
     )
-
-
-def declaration_digest(text: Words) -> str:
-    """By what a declaration is accepted; empty where none is asked."""
-    return digest_of(text.en + text.zh) if text.en or text.zh else ""
 
 
 def _member(state: State, captain: str, account: str, viewer: Viewer) -> pv.Member:
@@ -332,7 +333,7 @@ def _member(state: State, captain: str, account: str, viewer: Viewer) -> pv.Memb
 def _certificates(state: State, team_id: str, viewer: Viewer, now: int) -> list[v.Download]:
     rules = state.rules(now)
     return [
-        v.Download(name=award.title.en or award.title.zh, url=f"/certificates/{number}/{team_id}", bytes=0)
+        v.Download(name=f"{number}", title=award.title, url=f"/certificates/{number}/{team_id}", bytes=0)
         for number, award in enumerate(rules.awards)
         if team_id in winners_of(state, rules, number, viewer, now)
     ]

@@ -7,17 +7,21 @@ from palestra.contest import events as e
 from palestra.contest.contest import new_id
 from palestra.contest.rules import Words
 from palestra.contest.state import State
+from palestra.contest.teams import declaration_digest
 from palestra.errors import Told
 from palestra.web.account_actions import Named, WithReason
 from palestra.web.actions import Done, Nothing, action
 from palestra.web.gate import Caller
-from palestra.web.show_team import declaration_digest
 from palestra.web.site import Site
 
 
 class MakeTeam(msgspec.Struct, frozen=True):
     name: str
     declaration: str = ""  # digest of the declaration that is accepted: SHA-256 of its English and Chinese text, joined
+
+
+class Accept(msgspec.Struct, frozen=True):
+    declaration: str  # digest of the text, as for a new team
 
 
 class Rename(msgspec.Struct, frozen=True):
@@ -58,6 +62,17 @@ def require_same(accepted: str, text: Words) -> None:
             "The declaration of independence is another one by now. Read it again before you accept it.",
             "独立完成声明已有更改。请重新阅读后再接受。",
         )
+
+
+@action("accept-declaration", needs="team")
+async def accept_declaration(site: Site, caller: Caller, data: Accept) -> Done:
+    """Accept the declaration of independence for a team that is there already: its text was changed, or is new."""
+    viewer = caller.viewer
+    await site.act(
+        viewer,
+        lambda state, now: teams.accept_declaration(state, now, viewer.team, data.declaration, viewer.account),
+    )
+    return Done(viewer.team)
 
 
 @action("rename-team", needs="team")

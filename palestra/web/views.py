@@ -62,6 +62,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""  # the live run that is under way
     final: bool = False  # whether the final standing is public
     matches: bool = False  # whether there is a match at the referees' table
+    pack: str = ""  # the first phase that is judged at a table: its technical manual is published
     notice: Notice | None = None
     version: str = ""  # of palestra
 
@@ -81,6 +82,7 @@ class Download(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     digest: str = ""  # SHA-256
     kind: str = ""  # view, starter, truth, answers, result, recording, …: words.toml has a title for the known ones
+    title: Words = Words()  # of a certificate
 
 
 # Home
@@ -98,7 +100,7 @@ class PhaseCard(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: Words
     about: Words = Words()
-    track: str  # its title
+    track: Words  # its title
     opens: int
     closes: int
     state: PhaseState
@@ -113,6 +115,7 @@ class PhaseCard(msgspec.Struct, frozen=True, kw_only=True):
     promotes: int = 0  # how many go on
     promotes_to: Words = Words()
     weight: float | None = None  # in the final standing
+    match: bool = False  # referees judge it at a table, and its technical manual is published
     moved: str = ""  # why it opens or closes at another time than the rules said
 
 
@@ -177,6 +180,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     mine: bool = False
     submission: str = ""  # what counts, where this viewer may open it
     promoted: bool = False
+    match: str = ""  # where referees judged it
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +196,7 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     promotes: int = 0  # the line is drawn below this rank
     unit: str = ""  # whom intervals resample: "person"
     closed: bool = False
+    judged: bool = False  # by referees, at a table: nothing is sent in, and nothing is an estimate
 
 
 # Submissions
@@ -203,7 +208,8 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     purpose: Literal["answers", "bundle"] = "answers"
     suffixes: tuple[str, ...] = ()  # ".csv", ".zip"
-    limit_bytes: int
+    limit_bytes: int  # that is applied: of the rules, or of what a file for this data can be where that is less
+    limited_by_data: bool = False
     file_name: str = ""  # as it must be, with the team and the date filled in; empty: any
     allow_missing: bool = False
     quota: Quota | None = None  # null: as often as one likes
@@ -212,6 +218,7 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     fault_quota: Quota | None = None
     fault_left: int = 0
     refusal: Refusal = ""  # why nothing can be handed in now
+    state: PhaseState = "open"
     closes: int | None = None
 
 
@@ -292,7 +299,9 @@ class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
 # Data
 
 
-Access = Literal["open", "none", "requested", "granted", "refused", "not_promoted", "no_team", "signed_out"]
+Access = Literal[
+    "open", "none", "requested", "granted", "refused", "not_promoted", "no_team", "signed_out", "organiser"
+]
 
 
 class PhaseData(msgspec.Struct, frozen=True, kw_only=True):
@@ -361,6 +370,7 @@ class FinalRow(msgspec.Struct, frozen=True, kw_only=True):
     team: str = ""
     parts: tuple[Estimate | None, ...] = ()  # one for each column
     total: float | None = None  # where phases are weighted
+    exact: str = ""  # the same as a fraction, where referees judged
     awards: tuple[Words, ...] = ()
     mine: bool = False
 
@@ -372,6 +382,7 @@ class FinalPage(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[FinalRow, ...] = ()
     as_of: int
     hash: str = ""  # of the log's newest event then
+    matches: tuple[tuple[str, Words], ...] = ()  # where results that referees judged are told case by case
 
 
 class ErrorPage(msgspec.Struct, frozen=True, kw_only=True):

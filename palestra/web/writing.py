@@ -28,6 +28,8 @@ def number(value: float | None, unit: str = "") -> str:
         return f"{value:,.1f} ms"
     if unit == "":
         return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.3f}"
+    if unit == "s" and value == round(value):  # which are compared as whole ones
+        return f"{value:,.0f} s"
     return f"{value:,.3f} {unit}"
 
 
@@ -69,6 +71,15 @@ def duration(language: str, ms: int) -> str:
         elif parts:
             break
     return say(language, "time.join").join(parts[:2]) if parts else say(language, "time.second", count=0)
+
+
+def countdown(language: str, until: int, now: int) -> str:
+    """What is left until then, as a page's script goes on to count it down: 2 d 05:20:34."""
+    days, rest = divmod(max(until - now, 0), DAY_MS)
+    if until <= now:
+        return say(language, "time.over")
+    clock = f"{rest // HOUR_MS:02}:{rest // MINUTE_MS % 60:02}:{rest // SECOND_MS % 60:02}"
+    return f"{say(language, 'time.day', count=days)} {clock}" if days else clock
 
 
 def quota(language: str, given: Quota) -> str:

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import polars as pl
 
-from palestra.collect.judged import SCHEMA, Judged, answers, of_team, table
+from palestra.collect.judged import COLUMNS, Judged, answers, of_team, table
 from palestra.contest import match_events as e
 from palestra.contest.match_outcomes import judged
 from tests.contest.match_table import ANNA, SECOND, Table
+
+SCHEMA = {name: pl.Int64 if kind is int else pl.String for name, kind in COLUMNS.items()}
 
 
 def test_a_score_is_an_exact_fraction_and_never_below_nothing():

@@ -1,14 +1,13 @@
 """Fixtures of contest tests: a fresh database of each sort, and a clock that stands still until it is told."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from palestra.contest.database import open_database, sqlite_address
-from tests import postgres
+from palestra.contest.database import connect
+from tests.databases import SORTS, Made, new_database
 
 START_MS = 1_668_000_000_000  # some day in November 2022
 
@@ -27,22 +26,29 @@ class Clock:
         return self.at
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database that is empty, and this test's alone."""
-    if request.param == "sqlite":
-        yield sqlite_address(tmp_path / "contest.db")
-        return
-    if postgres.ADDRESS not in os.environ:
-        pytest.skip("needs PostgreSQL: python -m tests.postgres pytest …")
-    with postgres.fresh_database() as address:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Whatever needs a database is tested on each sort."""
+    if "database_sort" in metafunc.fixturenames:
+        metafunc.parametrize("database_sort", SORTS, indirect=True, scope="function")
+
+
+@pytest.fixture
+def empty_database(database_sort: str, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without tables."""
+    with new_database(database_sort, tmp_path) as address:
         yield address
+
+
+@pytest.fixture
+def database_url(blank: Made) -> str:
+    """The address of a database with its tables, nothing in them, and this test's alone."""
+    return blank.address
 
 
 @pytest.fixture
 def engine(database_url: str) -> Iterator[Engine]:
     """A contest's database with its tables."""
-    engine = open_database(database_url)
+    engine = connect(database_url)
     yield engine
     engine.dispose()
 

@@ -19,21 +19,21 @@ def test_migrations_lead_to_the_tables_that_the_code_names(engine: Engine):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_opening_again_changes_nothing(database_url):
-    first = open_database(database_url)
+def test_opening_again_changes_nothing(empty_database):
+    first = open_database(empty_database)
     with writing(first) as connection:
         connection.execute(insert(settings).values(name="kept", value="yes"))
     first.dispose()
-    second = open_database(database_url)
+    second = open_database(empty_database)
     with reading(second) as connection:
         assert connection.execute(select(settings.c.value)).scalar_one() == "yes"
     second.dispose()
 
 
-def test_processes_that_open_a_new_database_together_all_succeed(database_url):
+def test_processes_that_open_a_new_database_together_all_succeed(empty_database):
     line = "import sys; from palestra.contest.database import open_database; open_database(sys.argv[1])"
     running = [
-        subprocess.Popen([sys.executable, "-c", line, database_url], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", line, empty_database], stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     ended = [(process.communicate(timeout=120)[1], process.returncode) for process in running]

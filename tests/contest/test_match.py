@@ -9,9 +9,9 @@ from palestra.contest.match_clock import Clock, shown
 from palestra.contest.match_face import face
 from palestra.contest.match_flow import flags, left_ms
 from palestra.contest.match_fold import at_time, fold, last_of
-from palestra.contest.match_rules import PRESETS, TOTAL_MS, rules_from
+from palestra.contest.match_rules import PRESETS, TOTAL_MS
 from palestra.contest.match_state import Match
-from palestra.errors import Forbidden, Told, UnknownName
+from palestra.errors import Forbidden, Told
 from tests.contest.match_table import ANNA, BLUE, BO, CHEN, HEAD, MINUTE, ORGANISER, RED, SECOND, Table, a_sheet
 
 
@@ -36,17 +36,6 @@ def test_the_presets_are_those_of_the_readings():
     assert (literal.limit_per, literal.limit_ms) == ("case", 600_000)
     assert {rules.retries for rules in PRESETS.values()} == {2}
     assert TOTAL_MS == 55 * 60 * 1000
-
-
-def test_settings_change_a_preset_and_unknown_ones_are_named():
-    rules = rules_from({"preset": "english", "retries": "1", "counts": "best"})
-    assert (rules.retries, rules.counts, rules.limit_ms) == (1, "best", 300_000)
-    with pytest.raises(UnknownName, match="retries"):
-        rules_from({"retrys": "1"})
-    with pytest.raises(Told, match="55 minutes"):
-        rules_from({"limit_ms": "3300001"})
-    with pytest.raises(Told, match="add up to 1"):
-        rules_from({"online": "1/2"})
 
 
 # Before the turn

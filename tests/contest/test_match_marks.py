@@ -8,6 +8,7 @@ from palestra.contest import match_events as e
 from palestra.contest.match_flow import flags
 from palestra.contest.match_fold import at_time
 from palestra.contest.match_marks import compared
+from palestra.contest.match_options import options
 from palestra.contest.match_penalties import points_of
 from palestra.contest.match_standing import ranked, tallies
 from palestra.errors import Forbidden, Told
@@ -238,6 +239,32 @@ def test_what_is_published_is_changed_by_the_head_referee_alone():
     row = table.row(case)
     assert (row.met, row.state) == (2, "published")
     assert "corrected: the second camera shows it" in row.note
+
+
+def test_a_correction_of_what_is_published_is_not_undone_but_corrected_again_with_a_reason():
+    table, case = published()
+    table.ask(HEAD, e.CaseRuled, case=case, attempt=1, met=("s1", "s2"), reason="the second camera shows it")
+    last = table.log[-1]
+    refused(table, HEAD, e.EventUndone, "corrects it, with a reason", team="red", undoes=f"#{last.seq}")
+    table.ask(HEAD, e.CaseRuled, case=case, attempt=1, met=("s1",), reason="that camera was another case's")
+    assert table.row(case).met == 1
+
+
+def test_a_ruling_begins_with_what_all_referees_agree_on_and_a_correction_with_what_counts():
+    table = Table("literal").begun()
+    case = table.started()
+    table.ask(ANNA, e.CaseStopped)
+    table.ask(ANNA, e.MarksSigned, case=case, attempt=1, met=("s1", "s2"))
+    table.ask(BO, e.MarksSigned, case=case, attempt=1, met=("s1",))
+
+    def offered():
+        found = options(table.match, HEAD, table.now, "red")
+        return next(one.wish.met for one in found if one.kind == "case.ruled" and one.wish.case == case)
+
+    assert offered() == ("s1",)
+    table.ask(HEAD, e.CaseRuled, case=case, attempt=1, met=("s1", "s2"), reason="the second camera shows it")
+    table.ask(HEAD, e.ResultsPublished, cases=(case,))
+    assert offered() == ("s1", "s2")
 
 
 def test_a_time_is_corrected_after_the_turn_within_what_is_possible():

@@ -81,6 +81,12 @@ def test_a_match_needs_a_track_in_which_a_robot_acts():
     assert rulebook.check_tracks(parse(TABLE + "[phase.match]\n")) == []
 
 
+def test_ties_of_a_phase_with_a_match_are_those_of_the_match():
+    with_ties = TABLE.replace("[[phase]]", '[[phase]]\nties = ["full"]')
+    (problem,) = rulebook.check_tracks(parse(with_ties + "[phase.match]\n"))
+    assert (problem.where, problem.expected) == ("phase first, ties", "none, since the rules of a match part equals")
+
+
 def test_rules_from_before_there_were_matches_are_still_read():
     old = encode(some_rules()).replace(',"match":null', "")
     assert "match" not in old
@@ -126,7 +132,7 @@ def test_nobody_has_the_table_together_with_another_and_all_slots_are_equal(coun
     teams = [f"t{n}" for n in range(count)]
     phase = onsite(*times, plan)
     found = timetable(phase, zone, teams)
-    check_slots(found.slots, teams)
+    check_slots(found.slots, {team: team for team in teams})
     together = [*found.slots, *found.turns]
     assert all(one.closes <= two.opens for one, two in pairwise(together))
     assert {one.closes - one.opens for one in found.turns} == {TOTAL_MS}

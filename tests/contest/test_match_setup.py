@@ -63,15 +63,16 @@ def test_the_running_order_can_be_drawn():
 
 
 def test_slots_are_equal_and_never_overlap():
+    names = {"red": "Red", "blue": "Blue"}
     slots = equal_slots(["red", "blue"], 1000, 600, gap_ms=50)
     assert [(slot.opens, slot.closes) for slot in slots] == [(1000, 1600), (1650, 2250)]
-    check_slots(slots, ["red", "blue"])
+    check_slots(slots, names)
     with pytest.raises(Told, match="equally long"):
-        check_slots([slots[0], e.Slot("blue", 1650, 2251)], ["red", "blue"])
-    with pytest.raises(Told, match="overlap"):
-        check_slots([slots[0], e.Slot("blue", 1599, 2199)], ["red", "blue"])
+        check_slots([slots[0], e.Slot("blue", 1650, 2251)], names)
+    with pytest.raises(Told, match="Red and Blue overlap"):
+        check_slots([slots[0], e.Slot("blue", 1599, 2199)], names)
     with pytest.raises(Told, match="as many"):
-        check_slots(slots, ["red", "blue", "green"])
+        check_slots(slots, names | {"green": "Green"})
     table = Table()
     table.ask(ORGANISER, e.SlotsPlanned, slots=slots)
     assert table.match.setup.slots == slots

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from palestra.contest import events as e
 from palestra.contest import promoting, submitting
 from palestra.contest.rules import Award, Promotion, Words
+from palestra.contest.rules import encode as encode_rules
 from palestra.contest.standing import Entry, FinalRow, Row
 from palestra.errors import PalestraError
 from tests.contest.story import DAY, START, Story, a_phase, some_rules
@@ -282,3 +283,18 @@ def test_an_award_of_a_team_that_failed_verification_goes_to_the_next():
     first, second, third = (row.entry.team for row in board["first"])
     assert promoting.proposed_awards(rules, board, []) == {0: [first], 1: [second]}
     assert promoting.proposed_awards(rules, board, [], {first}) == {0: [second], 1: [third]}
+
+
+def test_rules_that_came_into_force_with_nothing_in_the_log_since_count():
+    plain = [a_phase(), a_phase("second", opens=CLOSED + DAY, closes=CLOSED + 2 * DAY)]
+    story = Story(some_rules(*plain))
+    team = story.team()
+    story.scored(team, 1.0)
+    story.until(CLOSED + 1)
+    first = msgspec.structs.replace(plain[0], promotion=Promotion("second", 1))
+    promoting_rules = some_rules(first, msgspec.structs.replace(plain[1], entry="promoted"))
+    story.add(e.RulesAmended(encode_rules(promoting_rules), story.now + 60_000, "late"))
+    with refused("say nothing of it"):
+        promoting.preview(story.state, "first", story.board())
+    found = promoting.preview(story.state, "first", story.board(), now=story.now + 60_000)
+    assert going(found) == [team]

@@ -21,6 +21,7 @@ from palestra.contest.submitting import Sent
 from palestra.contest.tasks import Order
 from palestra.contest.work import Failure, Outcome
 from palestra.contest.worker import Worker
+from palestra.report_words import only
 from tests.contest.story import DAY, a_phase, some_rules
 
 TRACK = "near-eye-gaze-v1"
@@ -126,6 +127,7 @@ def test_a_good_file_is_checked_scored_and_reported(world):
     page = world.contest.files.read(score.report).decode()
     full = world.contest.files.read(score.files["organiser-report"]).decode()
     assert "Ada" in page and "<img" not in page and "Worst trials" in full
+    assert "误差最大的试次" in only(full, "zh") and "Worst trials" not in only(full, "zh"), "both languages are kept"
     assert [row.entry.team for row in Boards(world.contest).rows("first")] == [world.teams[0]]
 
 

@@ -1,6 +1,7 @@
 """Boards as pure functions: ranks, ties, baselines, bands, and what stood when."""
 
 import dataclasses
+from fractions import Fraction
 
 import msgspec
 import numpy as np
@@ -277,6 +278,17 @@ def test_a_tie_in_the_final_standing_falls_to_the_last_phase_else_it_is_shared()
         enter(story, team, "online", online)
         enter(story, team, "stage", stage)
     assert [(row.rank, row.team) for row in final_of(story)] == [(1, stronger), (2, weaker), (2, same)]
+
+
+@pytest.mark.parametrize(("kept", "meant"), [(1 / 3, "1/3"), (0.7333333333333334, "11/15"), (1.0, "1"), (0.0, "0")])
+def test_a_share_that_a_board_keeps_is_the_fraction_that_it_was(kept, meant):
+    assert str(standing.exact(kept)) == meant
+
+
+@given(st.integers(0, 900), st.integers(1, 900), st.floats(-1e-15, 1e-15))
+def test_sums_that_differ_in_the_last_digits_are_one_share(above, below, off):
+    share = Fraction(min(above, below), below)
+    assert standing.exact(float(share) + off) == share
 
 
 def test_baselines_are_not_in_the_final_standing():

@@ -195,6 +195,26 @@ def test_teams_are_made_while_registration_is_open(when, match):
         assert teams.make_team(story.state, now, "t", "Alpha", account, False)
 
 
+def test_another_declaration_is_accepted_by_its_text_and_once():
+    story = Story(some_rules(declaration=Words("We are alone.", "我们独立参赛。")))
+    team = story.team()
+    captain = story.state.teams[team].captain
+    wanted = teams.declaration_digest(story.state.rules().declaration)
+    with refused("another one by now"):
+        teams.accept_declaration(story.state, story.now, team, "0" * 64, captain)
+    story.wait(1000).add(*teams.accept_declaration(story.state, story.now, team, wanted, captain), by=captain)
+    assert (story.state.teams[team].declared, story.state.teams[team].declared_at) == (wanted, story.now)
+    with refused("already"):
+        teams.accept_declaration(story.state, story.now, team, wanted, captain)
+
+
+def test_where_no_declaration_is_asked_none_is_accepted():
+    story = Story()
+    team = story.team()
+    with refused("no declaration"):
+        teams.accept_declaration(story.state, story.now, team, "", story.state.teams[team].captain)
+
+
 def test_a_captain_accepts_the_declaration_where_there_is_one():
     text = Words("We are independent.", "我们是独立的。")
     story = Story(some_rules(declaration=text))

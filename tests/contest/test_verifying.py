@@ -1,5 +1,6 @@
 """Bundles that are to reproduce what their team submitted."""
 
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from palestra.contest import events as e
 from palestra.contest import predicting, stage, verifying, work
 from palestra.contest.rules import Verification
 from palestra.entrants import sandbox
+from palestra.report_words import only
 from tests import hall
 from tests.contest.bundles import Home, write_zip
 from tests.hall import program
@@ -82,6 +84,8 @@ def test_a_bundle_that_gives_the_same_answers_is_reproduced(home, submitted, nam
     assert made.worst == pytest.approx(0.005) and "within 0.01" in made.message
     text = page(home, made)
     assert "Reproduced" in text and "Blue_Test.zip" in text and "<script" not in text
+    told = only(text, "zh")
+    assert "<h1>复现核验：通过</h1>" in told and "在容差 0.01 内一致" in told and "are the same" not in told
 
 
 def test_a_bundle_that_answers_otherwise_is_told_where_and_by_how_much(home, submitted):
@@ -90,6 +94,8 @@ def test_a_bundle_that_answers_otherwise_is_told_where_and_by_how_much(home, sub
     assert (made.outcome, made.different, made.worst) == ("differs", 2, pytest.approx(3))
     first = registry.track(TRACK).trials(home.folder / "data")["trial"][0]
     assert first in made.message and first in page(home, made) and "By person" in page(home, made)
+    told = only(page(home, made), "zh")
+    assert "按受试者" in told and "（重跑）" in told and "个超出容差 0.01" in told
 
 
 @pytest.mark.parametrize(
@@ -106,6 +112,7 @@ def test_a_bundle_that_does_not_do_it_has_failed_and_is_told_why(home, submitted
     assert made.outcome == "failed" and message in made.message
     assert (made.rows, made.different) == (0, 0) and "Failed" in page(home, made)
     assert ("no model" in page(home, made)) == ("no model" in text)
+    assert not re.search("ended|What it wrote|found", only(page(home, made), "zh"))
 
 
 def test_a_bundle_without_a_program_has_failed(home, submitted):

@@ -14,6 +14,7 @@ from sqlalchemy import insert, select, text
 from sqlalchemy.exc import OperationalError
 
 from palestra.contest import jobs, tables
+from palestra.contest.clock import ClockSet
 from palestra.contest.database import open_database, reading, sqlite_address, writing
 from palestra.contest.executors import Crashed, Ended, ProcessExecutor, Raised, RayExecutor
 from palestra.contest.jobs import BEAT_MS, LEASE_MS, MOST_ATTEMPTS
@@ -359,6 +360,27 @@ def test_an_outcome_outlives_a_database_that_does_not_answer(engine, book, clock
     assert set(waits) == {POLL_S}
 
 
+def test_an_outcome_waits_until_a_clock_that_was_set_ahead_is_right_again(engine, book, clock):
+    """Else the worker would end, and the next one would take the wrong time for the right one."""
+    queue(engine, "a")
+    wrong = [True, True]
+
+    def settle(job, outcome):
+        if wrong:
+            wrong.pop()
+            raise ClockSet("the clock was set", "时钟被拨快")
+        book.settle(job, outcome)
+
+    hands = Hands()
+    worker = Worker(engine, {"score": hands}, do, settle, clock, wait=lambda seconds: None)
+    worker.step()
+    hands.given["a"].set_result("kept")
+    for _ in range(3):
+        assert book.entries() == {}
+        worker._step_or_wait()
+    assert book.entries() == {"a 1": "kept"}
+
+
 def test_a_cut_connection_to_postgresql_is_made_anew(engine, make, book):
     if engine.dialect.name != "postgresql":
         pytest.skip("SQLite has no connection to cut")
@@ -439,6 +461,7 @@ def test_the_desk_sees_the_worker_while_it_is_there(engine, make, clock):
 
 SCRIPT = """
 import sys
+from palestra.contest.clock import ClockSet
 from palestra.contest.database import open_database
 from palestra.contest.executors import ProcessExecutor
 from palestra.contest.worker import Worker

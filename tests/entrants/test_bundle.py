@@ -1,6 +1,9 @@
 """Bundles as they are handed in, made ready to run."""
 
 import io
+import os
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -9,7 +12,7 @@ import pytest
 
 from palestra.entrants import bundle as module
 from palestra.entrants import sandbox
-from palestra.entrants.bundle import PROGRAM, unpacked, written
+from palestra.entrants.bundle import PREFIX, PROGRAM, place, sweep, unpacked, written
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused
 from palestra.records import Tick
@@ -196,3 +199,54 @@ def test_wheels_that_cannot_be_installed_refuse_the_bundle_in_words(tmp_path):
     source = write_folder(tmp_path / "bundle", FILES | {"wheels/broken-1.0-py3-none-any.whl": b"no zip"})
     with pytest.raises(PalestraError, match=r"broken-1\.0.* cannot be read as a wheel"), unpacked(source, ANY):
         pass
+
+
+# What killed processes leave
+
+LEAVE = """
+import os, signal, sys
+from pathlib import Path
+from palestra.entrants.bundle import place
+with place("palestra-bundle-", Path(sys.argv[1])) as home:
+    (home / "bundle").mkdir()
+    (home / "bundle" / "program.py").write_text("")
+    print(home, flush=True)
+    sys.stdin.readline()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def aged(home: Path) -> Path:
+    os.utime(home, (0, 0))
+    return home
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_has_is_not(tmp_path):
+    words = [sys.executable, "-c", LEAVE, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        home = aged(Path(process.stdout.readline().strip()))
+        assert sweep(tmp_path, PREFIX) == 0 and home.is_dir(), "its process lives"
+        process.communicate("\n")
+    assert home.is_dir(), "nobody could remove it"
+    assert sweep(tmp_path, PREFIX) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_old_folders_of_that_name_are_swept(tmp_path):
+    (tmp_path / f"{PREFIX}new").mkdir()
+    aged(tmp_path / f"{PREFIX}new").touch()  # a moment ago
+    for name in ("data", "palestra-run-x"):
+        (tmp_path / name).mkdir()
+        aged(tmp_path / name)
+    (tmp_path / f"{PREFIX}file").touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "data")
+    before = sorted(tmp_path.iterdir())
+    assert sweep(tmp_path, PREFIX) == 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_place_is_gone_when_it_is_left(tmp_path):
+    with place(PREFIX, tmp_path) as home:
+        assert sweep(tmp_path, PREFIX) == 0 and aged(home).is_dir()
+        assert sweep(tmp_path, PREFIX) == 0
+    assert not home.exists()

@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 import pytest
@@ -24,12 +25,14 @@ from palestra import registry
 from palestra.contest import passwords, teams
 from palestra.contest.baselines import write_bundle
 from palestra.contest.contest import Contest, new_id
+from palestra.contest.events import Role
 from palestra.contest.place import Place
+from tests.databases import new_database
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-START_S, STOP_S = 60, 30
-WAIT_MS = 30_000  # for what workers do
+START_S, STOP_S = 120, 60  # a busy machine takes its time
+WAIT_MS = 60_000  # for what workers do, on a busy machine
 ORGANISER, PASSWORD = "olga", "a long password"
 CAPTAINS = ("ann", "ben", "cleo", "dora", "eva", "finn")
 SIZES: dict[str, ViewportSize] = {"phone": {"width": 390, "height": 844}, "laptop": {"width": 1366, "height": 768}}
@@ -263,6 +266,9 @@ def write_live_bundle(file: Path) -> Path:
     return file
 
 
+AnyHall = TypeVar("AnyHall", bound="Hall")
+
+
 @dataclass
 class Hall:
     """A contest that is served, browsers that look at it, and files to hand in."""
@@ -289,33 +295,64 @@ class Hall:
     def answers(self, name: str, shift: float) -> Path:
         return write_answers(self.data, self.folder / name, shift)
 
+    def close_windows(self) -> list[str]:
+        """What their consoles have complained of; a breach of the content policy shows there."""
+        windows, self.windows = self.windows, []
+        for window in windows:
+            window.context.close()
+        return [said for window in windows for said in window.complaints]
 
-def make_captain(contest: Contest, name: str) -> None:
-    """Somebody who can sign in, with a team that is called like them."""
-    account, team, secret = new_id("a"), new_id("t"), passwords.hashed(PASSWORD, name)
+
+def make_account(contest: Contest, name: str, role: Role = "member") -> str:
+    """Somebody who can sign in."""
+    account, secret = new_id("a"), passwords.hashed(PASSWORD, name)
     contest.act(
         account,
-        lambda state, now: teams.make_account(state, account, name, "member"),
+        lambda state, now: teams.make_account(state, account, name, role),
         lambda connection, _: passwords.set_password(connection, account, secret, 0),
     )
+    return account
+
+
+def make_captain(contest: Contest, name: str) -> None:
+    """Somebody with a team that is called like them."""
+    account, team = make_account(contest, name), new_id("t")
     contest.act(account, lambda state, now: teams.make_team(state, now, team, f"Team {name}", account, declared=True))
 
 
-def hall_in(folder: Path, browser: Browser, data: Path, database: str = "") -> Iterator[Hall]:
-    served = Served(write_contest(folder, data), database)
-    contest = Place(served.file, database).open()
-    for name in CAPTAINS:
+@contextlib.contextmanager
+def opened(hall: AnyHall, captains: Iterable[str], people: Mapping[str, Role], workers: int) -> Iterator[AnyHall]:
+    """The hall with these captains and other people, while its server runs."""
+    contest = hall.place.open()
+    for name in captains:
         make_captain(contest, name)
+    for name, role in people.items():
+        make_account(contest, name, role)
     contest.engine.dispose()
-    served.start()
-    hall = Hall(served, browser, data, folder)
+    hall.served.start(workers)
     try:
-        become_organiser(hall)
         yield hall
     finally:
-        for window in hall.windows:
-            window.context.close()
-        served.stop()
+        hall.close_windows()
+        hall.served.stop()
+
+
+@contextlib.contextmanager
+def database_in(folder: Path, sort: str) -> Iterator[str]:
+    """The address of a database for a contest in this folder; none where it is to lie in the folder itself."""
+    if sort == "sqlite":
+        yield ""
+        return
+    with new_database(sort, folder) as address:
+        yield address
+
+
+def hall_in(folder: Path, browser: Browser, data: Path, sort: str) -> Iterator[Hall]:
+    with database_in(folder, sort) as database:
+        hall = Hall(Served(write_contest(folder, data), database), browser, data, folder)
+        with opened(hall, CAPTAINS, {}, workers=1):
+            become_organiser(hall)
+            yield hall
 
 
 def become_organiser(hall: Hall) -> None:

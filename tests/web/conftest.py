@@ -1,10 +1,9 @@
 """A small contest that is served: an organiser, two teams with scores, and clients signed in as each of them."""
 
 import hashlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -15,7 +14,7 @@ from palestra.contest import events as e
 from palestra.contest import keys
 from palestra.contest.access import licence_digest
 from palestra.contest.contest import Contest
-from palestra.contest.database import connect, open_database, sqlite_address, writing
+from palestra.contest.database import connect, writing
 from palestra.contest.files import Files
 from palestra.contest.rules import Award, Promotion, Rules, Verification, Words
 from palestra.contest.rules import encode as encode_rules
@@ -26,6 +25,10 @@ from palestra.web.gate import BROWSER, SESSION
 from palestra.web.site import Setup, Site
 from tests.contest.conftest import Clock
 from tests.contest.story import DAY, START, a_phase, numbers, some_rules
+from tests.databases import Databases, Made, copy_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROLES = {"organiser": "olga", "captain": "ann", "member": "bob", "rival": "cleo", "viewer": "vera", "referee": "rolf"}
 PEOPLE: dict[str, e.Role] = {
@@ -51,11 +54,9 @@ def contest_rules() -> Rules:
 class World:
     """A contest with its server. `now` moves on by a second with each event, so that none is of the same moment."""
 
-    def __init__(self, folder: Path) -> None:
-        self.clock = Clock(START)
-        address = sqlite_address(folder / "contest.db")
-        engine = connect(address) if (folder / "contest.db").exists() else open_database(address)
-        self.contest = Contest(engine, Files.open(str(folder / "files")), self.clock)
+    def __init__(self, made: Made) -> None:
+        self.clock, folder = Clock(START), made.folder
+        self.contest = Contest(connect(made.address), Files.open(str(folder / "files")), self.clock)
         self.clock.at = max(START, self.contest.state.at)
         setup = Setup(folder, folder / "spool", requests_per_s=PLENTY, burst=PLENTY)
         self.site = Site(self.contest, setup)
@@ -181,20 +182,45 @@ class As:
         return response
 
 
-@pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a contest that was told once, to be copied."""
-    folder = tmp_path_factory.mktemp("told")
-    World(folder).tell().contest.engine.dispose()
-    return folder
+# What is written, read back, locked or told of between processes may differ between databases. These tests run on both
+# with `make test`; all others run on SQLite, and on PostgreSQL with `make test-all`.
+ON_BOTH = ("walk", "desk_actions", "api", "transfers", "feed", "live", "tail", "gate", "hostile", "match_api")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "database_sort" in metafunc.fixturenames:
+        seldom = metafunc.module.__name__.rpartition("test_")[2] not in ON_BOTH
+        grown = pytest.param("postgresql", marks=[pytest.mark.slow] if seldom else [])
+        metafunc.parametrize("database_sort", ["sqlite", grown], indirect=True, scope="module")
 
 
 @pytest.fixture
-def world(told: Path, tmp_path: Path) -> Iterator[World]:
-    shutil.copytree(told, tmp_path / "contest")
-    world = World(tmp_path / "contest")
-    yield world
-    world.contest.engine.dispose()
+def world(databases: Databases, database_sort: str, tmp_path: Path) -> Iterator[World]:
+    """A copy of a contest that was told once."""
+    told = databases.made(database_sort, "told", lambda blank: World(blank).tell().contest.engine.dispose())
+    with copy_of(told, tmp_path / "contest") as made:
+        world = World(made)
+        yield world
+        world.contest.engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    from tests.web.browsing import chromium
+
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def calm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test in a hall no console may have complained."""
+    from tests.web.browsing import Hall, require_browser
+
+    require_browser()
+    yield
+    halls = [given for given in request.node.funcargs.values() if isinstance(given, Hall)]
+    assert "\n".join(said for hall in halls for said in hall.close_windows()) == ""
 
 
 @pytest.fixture

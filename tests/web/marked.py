@@ -5,10 +5,9 @@ of them, and a live run on the stage), and after they were released.
 """
 
 import hashlib
-import shutil
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -28,6 +27,7 @@ from palestra.contest.tables import live
 from palestra.contest.teams import digest_of
 from palestra.records import Estimate
 from tests.contest.story import DAY, METRICS, START, a_phase, some_rules
+from tests.databases import Databases, Made
 from tests.web.conftest import World
 
 Time = Literal["before", "during", "after"]
@@ -154,9 +154,8 @@ def marked_rules() -> Rules:
 class Marked(World):
     """Tells the contest, and notes what it marks."""
 
-    def __init__(self, folder: Path, told: Told | None = None) -> None:
-        folder.mkdir(exist_ok=True)
-        super().__init__(folder)
+    def __init__(self, made: Made, told: Told | None = None) -> None:
+        super().__init__(made)
         event.listen(self.contest.engine, "connect", _hurry)
         self.contest.engine.dispose()
         self.told = Told(list(told.markers), dict(told.digests)) if told else Told()
@@ -427,15 +426,17 @@ class Marked(World):
 
 def _hurry(connection: Any, _: object) -> None:
     """What is told here need not outlive a power cut."""
-    connection.execute("PRAGMA synchronous=OFF")
+    on_sqlite = isinstance(connection, sqlite3.Connection)
+    connection.execute("PRAGMA synchronous=OFF" if on_sqlite else "SET synchronous_commit TO off")
+    connection.commit()
 
 
-def tell_all(folder: Path) -> tuple[dict[Time, Path], Told]:
-    """The contest at each of the three times, in folders to be copied, and what is secret in it."""
-    world, found = Marked(folder / "telling"), {}
+def tell_all(databases: Databases, sort: str) -> tuple[dict[Time, Made], Told]:
+    """The contest at each of the three times, to be copied, and what is secret in it."""
+    telling = databases.made(sort, "marked")
+    world, found = Marked(telling), {}
     for time in TIMES:
         getattr(world, f"tell_{time}")()
         world.contest.engine.dispose()
-        found[time] = folder / time
-        shutil.copytree(folder / "telling", found[time])
+        found[time] = databases.kept(telling, time)
     return found, world.told

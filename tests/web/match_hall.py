@@ -10,9 +10,8 @@ from typing import Any
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from palestra.contest import events as e
-from palestra.contest import match, passwords, teams
+from palestra.contest import match
 from palestra.contest import match_events as m
-from palestra.contest.contest import Contest, new_id
 from palestra.contest.match_rules import PRESETS
 from palestra.contest.match_sheet import Entrant
 from palestra.contest.match_state import Match
@@ -20,7 +19,7 @@ from palestra.contest.place import Place
 from palestra.contest.seeing import viewer_of
 from palestra.web.match_opening import read_sheet
 from palestra.web.match_saying import who_is
-from tests.web.browsing import PASSWORD, SIZES, Hall, Served, Window, make_captain
+from tests.web.browsing import SIZES, Hall, Served, Window, database_in, opened
 
 REFEREES = ("hugo", "rolf", "rita")  # the first is the head
 CAPTAINS = ("ann", "ben")
@@ -59,16 +58,6 @@ data = "table"
     file = folder / "contest.toml"
     file.write_text(text, "utf-8")
     return file
-
-
-def make_account(contest: Contest, name: str, role: e.Role) -> str:
-    account, secret = new_id("a"), passwords.hashed(PASSWORD, name)
-    contest.act(
-        account,
-        lambda state, now: teams.make_account(state, account, name, role),
-        lambda connection, _: passwords.set_password(connection, account, secret, 0),
-    )
-    return account
 
 
 class Table:
@@ -193,20 +182,9 @@ class MatchHall(Hall):
             window.complaints.clear()
 
 
-def match_hall_in(folder: Path, browser: Browser, data: Path) -> Iterator[MatchHall]:
-    served = Served(write_table_contest(folder, data))
-    contest = Place(served.file, "").open()
-    for name in REFEREES:
-        make_account(contest, name, "referee")
-    make_account(contest, "olga", "organiser")
-    for name in CAPTAINS:
-        make_captain(contest, name)
-    contest.engine.dispose()
-    served.start(workers=0)
-    hall = MatchHall(served, browser, data, folder)
-    try:
-        yield hall
-    finally:
-        for window in hall.windows:
-            window.context.close()
-        served.stop()
+def match_hall_in(folder: Path, browser: Browser, data: Path, sort: str) -> Iterator[MatchHall]:
+    people: dict[str, e.Role] = {**dict.fromkeys(REFEREES, "referee"), "olga": "organiser"}
+    with database_in(folder, sort) as database:
+        hall = MatchHall(Served(write_table_contest(folder, data), database), browser, data, folder)
+        with opened(hall, CAPTAINS, people, workers=0):
+            yield hall

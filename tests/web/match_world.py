@@ -1,6 +1,5 @@
 """A served contest with a match at the referees' table, and people who say things there."""
 
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,9 +10,10 @@ from palestra.contest import events as e
 from palestra.contest import match_events as m
 from palestra.contest.match_rules import PRESETS
 from palestra.contest.match_sheet import Case, Entrant, Goal, Group, Thing
-from palestra.contest.rules import Promotion, Words
+from palestra.contest.rules import MatchPlan, Promotion, Words
 from palestra.contest.rules import encode as encode_rules
 from tests.contest.story import a_phase, some_rules
+from tests.databases import Made
 from tests.web.conftest import As, World
 
 PEOPLE: dict[str, e.Role] = {
@@ -44,10 +44,10 @@ def a_sheet() -> tuple[Group, ...]:
     )
 
 
-def table_rules() -> Any:
+def table_rules(**more: Any) -> Any:
     online = a_phase("online", track="tabletop-manip-v1", promotion=Promotion("onsite", 2))
-    onsite = a_phase("onsite", track="tabletop-manip-v1", entry="promoted", data="table")
-    return some_rules(online, onsite)
+    onsite = a_phase("onsite", track="tabletop-manip-v1", entry="promoted", data="table", match=MatchPlan())
+    return some_rules(online, onsite, **more)
 
 
 class MatchWorld(World):
@@ -109,9 +109,8 @@ class MatchWorld(World):
         return self.state.matches["m1"]
 
 
-def match_world(folder: Path) -> MatchWorld:
-    folder.mkdir(exist_ok=True)
-    return MatchWorld(folder).tell().opened()
+def match_world(made: Made) -> MatchWorld:
+    return MatchWorld(made).tell().opened()
 
 
 class Sayer(As):

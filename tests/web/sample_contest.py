@@ -90,6 +90,6 @@ def announcements() -> tuple[views.Announcement, ...]:
 def rules_versions() -> tuple[views.RulesVersion, ...]:
     why = "The deadline of a point is 100 ms, as in the hall."
     return (
-        views.RulesVersion(number=2, at=NOW - 6 * DAY, counts_from=NOW - 2 * DAY, reason=why, url="/api/rules/2"),
-        views.RulesVersion(number=1, at=NOW - 60 * DAY, counts_from=NOW - 60 * DAY, url="/api/rules/1"),
+        views.RulesVersion(number=2, at=NOW - 6 * DAY, counts_from=NOW - 2 * DAY, reason=why, url="/rules/2"),
+        views.RulesVersion(number=1, at=NOW - 60 * DAY, counts_from=NOW - 60 * DAY, url="/rules/1"),
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.contest.rule_text import written
 from palestra.contest.rules import Words
 from palestra.web import desk_views as desk
 from palestra.web import views
+from palestra.web.show_rules import changes, compared
 from tests.web.sample_contest import (
     DAY,
     DIGEST,
@@ -23,6 +25,7 @@ from tests.web.sample_contest import (
     rules_versions,
 )
 from tests.web.sample_live import live_run
+from tests.web.sample_rules import AMENDED, RULES
 
 
 def desk_phases() -> tuple[desk.DeskPhase, ...]:
@@ -249,11 +252,16 @@ def amendments() -> desk.AmendmentsPage:
     return desk.AmendmentsPage(
         rules=rules_versions(),
         notice_ms=3 * DAY,
-        preview="phases.final.quota: 2 in all → 3 in all\nphases.final.closes: +5 h",
-        preview_text="id = 'near-eye'",
-        preview_counts_from=NOW + 4 * DAY,
-        preview_reason="Everybody asked for one more run.",
+        text=written(AMENDED),
+        counts_from=NOW + 4 * DAY,
+        reason="Everybody asked for one more run.",
+        changes=tuple(changes(RULES, AMENDED)),
+        lines=tuple(compared(RULES, AMENDED)),
     )
+
+
+def no_promotion() -> desk.NoPromotionPage:
+    return desk.NoPromotionPage(phase=FINAL, promoting=(PRELIMINARY,), example="final")
 
 
 def teams() -> desk.TeamsPage:

@@ -8,21 +8,47 @@ from palestra.web import live_views as live
 from tests.web.sample_contest import FINAL, HOUR, NAMES, NOW, PE, deadline
 
 
+def name_of(i: int) -> str:
+    """Names of all sorts; the second and third teams of a school are called after it."""
+    again, which = divmod(i, len(NAMES))
+    return f"{NAMES[which]} {again + 1}" if again else NAMES[which]
+
+
+BANDS = (1, 1, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7)
+
+
 def screen_teams(count: int) -> tuple[live.ScreenTeam, ...]:
-    return tuple(
+    """Who plays a run; the program of one did not start."""
+    teams = [
         live.ScreenTeam(
             team=f"t{i + 1}",
-            name=NAMES[i],
+            name=name_of(i),
             rank=i + 1,
             value=2.31 + 0.21 * i,
-            low=2.2 + 0.21 * i,
-            high=2.42 + 0.21 * i,
             decided=23,
             missed=(i * i) % 5,
             latency_s=0.041 + 0.006 * i,
             slow_s=0.07 + 0.01 * i,
             just_missed=i == 3,
-            gone=i == 4,
+        )
+        for i in range(count)
+    ]
+    if count > 4:
+        teams[-1] = live.ScreenTeam(team=f"t{count}", name=name_of(2), gone=True)
+    return tuple(teams)
+
+
+def board_teams(count: int) -> tuple[live.ScreenTeam, ...]:
+    """A board whose neighbours are close."""
+    return tuple(
+        live.ScreenTeam(
+            team=f"t{i + 1}",
+            name=name_of(i),
+            rank=i + 1,
+            band=BANDS[i % len(BANDS)] + i // len(BANDS) * BANDS[-1],
+            value=2.31 + 0.21 * i,
+            low=2.2 + 0.21 * i,
+            high=2.42 + 0.21 * i,
         )
         for i in range(count)
     )
@@ -52,7 +78,7 @@ def screen_board(count: int = 12) -> live.ScreenPage:
         phase="final",
         title=FINAL.title,
         column=PE,
-        teams=screen_teams(count),
+        teams=board_teams(count),
         as_of=NOW,
         deadline=deadline(),
     )

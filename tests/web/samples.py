@@ -6,8 +6,9 @@ from typing import Any
 
 from palestra.contest.rules import Quota, Words
 from palestra.web import desk_views as desk
-from palestra.web import match_views, views
 from palestra.web import people_views as people
+from palestra.web import views
+from tests.web import sample_match
 from tests.web.sample_contest import (
     DAY,
     DIGEST,
@@ -36,6 +37,7 @@ from tests.web.sample_desk import (
     copies,
     desk_overview,
     exports,
+    no_promotion,
     promotion,
     rescoring,
     rescorings,
@@ -46,6 +48,7 @@ from tests.web.sample_desk import (
 )
 from tests.web.sample_live import live_run, screen, screen_board
 from tests.web.sample_people import account, team
+from tests.web.sample_rules import rules_page
 
 
 def home() -> views.HomePage:
@@ -58,7 +61,7 @@ def home() -> views.HomePage:
         views.PhaseCard(
             id="preliminary",
             title=PRELIMINARY.title,
-            track="Near-eye gaze v1",
+            track=Words("Near-eye gaze v1", "近眼视线估计 v1"),
             opens=NOW - 30 * DAY,
             closes=NOW - 6 * DAY,
             state="closed",
@@ -73,7 +76,7 @@ def home() -> views.HomePage:
         views.PhaseCard(
             id="final",
             title=FINAL.title,
-            track="Near-eye gaze, live v1",
+            track=Words("Near-eye gaze, live v1", "近眼视线估计（实时）v1"),
             opens=NOW - 2 * DAY,
             closes=NOW + 2 * DAY + 5 * HOUR,
             state="open",
@@ -89,7 +92,7 @@ def home() -> views.HomePage:
         views.PhaseCard(
             id="open",
             title=Words("Open benchmark", "开放基准"),
-            track="Near-eye gaze v1",
+            track=Words("Near-eye gaze v1", "近眼视线估计 v1"),
             opens=NOW + 10 * DAY,
             closes=NOW + 200 * DAY,
             state="waiting",
@@ -358,15 +361,6 @@ def error(status: int, **more: Any) -> views.ErrorPage:
     return views.ErrorPage(status=status, **more)
 
 
-def matches() -> match_views.MatchesPage:
-    match = match_views.MatchLink(
-        match="m1", phase=FINAL.title, opened_at=NOW, rehearsal=True, preset="seed", teams=12, played=3,
-        head="Li Na", part="organiser",
-    )  # fmt: skip
-    phases = (("preliminary", PRELIMINARY.title), ("final", FINAL.title))
-    return match_views.MatchesPage(matches=(match,), phases=phases, referees=(("a1", "Li Na"),))
-
-
 def pages() -> dict[str, tuple[str, views.Frame, Any]]:
     """Every page by a name: its template, its frame, what it is given."""
     by_organiser = {"viewer": ORGANISER}
@@ -385,12 +379,28 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
             ),
         ),
     )
+    closed = views.SubmissionsPage(
+        phase=PRELIMINARY,
+        column=PE,
+        forms=(
+            views.UploadForm(
+                phase="preliminary",
+                limit_bytes=200_000_000,
+                quota=QUOTA,
+                left=3,
+                refusal="closed",
+                state="closed",
+                closes=NOW - 6 * DAY,
+            ),
+        ),
+    )
     desk_pages: dict[str, tuple[str, str, Any]] = {
         "desk": ("desk/overview.html", "/desk", desk_overview()),
         "desk-runs": ("desk/runs.html", "/desk/runs/final", runs()),
         "desk-access": ("desk/access.html", "/desk/access", access()),
         "desk-promotion": ("desk/promotion.html", "/desk/promotion/preliminary", promotion()),
-        "desk-matches": ("match/desk.html", "/desk/matches", matches()),
+        "desk-promotion-none": ("desk/promotion_none.html", "/desk/promotion/final", no_promotion()),
+        "desk-matches": ("match/desk.html", "/desk/matches", sample_match.matches()),
         "desk-verifications": ("desk/verifications.html", "/desk/verifications", verifications()),
         "desk-verification": ("desk/verification.html", "/desk/verifications/b1", verification()),
         "desk-rescorings": ("desk/rescorings.html", "/desk/rescorings", rescorings()),
@@ -434,6 +444,8 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
             frame("/submissions/s3"),
             submission("hidden", hidden_until=NOW + DAY),
         ),
+        "rules": ("rules.html", frame("/rules"), rules_page()),
+        "submissions-closed": ("submissions.html", frame("/phases/preliminary"), closed),
         "data": ("data.html", frame("/data"), data()),
         "team": ("team.html", frame("/team", notice=done), team()),
         "team-none": (
@@ -456,6 +468,7 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
         "screen-board": ("screen.html", frame("/screen", None), screen_board()),
         "run": ("live.html", frame("/runs/r7"), live_run()),
         **{name: (template, frame(path, **by_organiser), page) for name, (template, path, page) in desk_pages.items()},
+        **{name: (template, frame(path), page) for name, (template, path, page) in sample_match.pages().items()},
         "audit": ("audit.html", frame("/audit"), audit()),
         "certificate": ("certificate.html", frame("/certificates/0/t1"), certificate()),
         "certificate-long": ("certificate.html", frame("/certificates/0/t3"), certificate(LONG)),

@@ -23,7 +23,11 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'"
 )
-SIZES = {"phone": (390, 844), "laptop": (1366, 768), "wall": (1920, 1080), "huge": (3840, 2160)}
+SIZES = {
+    "phone": (390, 844), "upright": (768, 1024), "tablet": (1024, 768), "laptop": (1366, 768), "wall": (1920, 1080),
+    "huge": (3840, 2160),
+}  # fmt: skip
+SCREENS = ("screen", "hall")  # pages for a wall
 POINTS = 130  # of the live run
 
 
@@ -37,7 +41,7 @@ def main(folder: Path, wanted: list[str]) -> int:
             for scheme in ("light", "dark"):
                 for language in ("en", "zh"):
                     names = [name for name in samples.pages() if not wanted or name in wanted]
-                    shown = [name for name in names if size != "huge" or name.startswith("screen")]
+                    shown = [name for name in names if size != "huge" or name.startswith(SCREENS)]
                     if shown:
                         complaints += shoot(browser, folder, shown, (size, width, height, scheme, language))
         browser.close()
@@ -62,7 +66,7 @@ def shoot(browser: Browser, folder: Path, names: list[str], how: tuple[str, int,
     for name in names:
         page.goto(f"{HOST}/{name}", wait_until="load")
         page.wait_for_timeout(250)
-        whole = size in ("phone", "laptop") and not name.startswith(("screen", "certificate"))
+        whole = size not in ("wall", "huge") and not name.startswith((*SCREENS, "certificate"))
         page.screenshot(path=folder / f"{name}-{size}-{scheme}-{language}.png", full_page=whole)
         if scrolls(page):
             complaints.append(f"{name} at {size} in {language} scrolls sideways.")
@@ -88,6 +92,8 @@ def answer(route: Route, language: str) -> None:
         route.fulfill(body=file.read_bytes(), content_type=mimetypes.guess_type(file)[0] or "application/octet-stream")
     elif path == "/live":
         route.fulfill(body=": quiet\nretry: 600000\n\n", content_type="text/event-stream")
+    elif path.endswith("/clock"):
+        route.fulfill(body=msgspec.json.encode({"now": samples.NOW}), content_type="application/json")
     elif path.endswith("/points"):
         points = {"points": [live_point(number) for number in range(1, POINTS + 1)]}
         route.fulfill(body=msgspec.json.encode(points), content_type="application/json")

@@ -13,6 +13,7 @@ from palestra.contest.seeing import NOBODY
 from palestra.web import show_audit
 from palestra.web.show_audit import Asked
 from palestra.web.show_desk import ORGANISER
+from palestra.web.words import words
 from tests.web.conftest import As, World
 from tests.web.forms import links_in
 
@@ -48,7 +49,7 @@ def test_everybody_else_sees_that_there_is_an_event_and_its_hash(
     assert "team.made" in html
     assert world_hash(world)[:10] in html
     body = html[html.index("<main") : html.index("</main")]
-    for hidden in ("olga", "cleo", "Team", "our fault", "example.org", "s3.csv"):
+    for hidden in ("olga", "cleo", "Team &lt;", "our fault", "example.org", "s3.csv"):
         assert hidden not in body, hidden
 
 
@@ -173,3 +174,15 @@ def test_filters_are_kept_from_page_to_page(world: World) -> None:
     assert page.newer.startswith("/audit?kind=result.made&by=worker&after=")
     assert seqs(world, Asked(before=5)) == [4, 3, 2, 1]
     assert seqs(world, Asked(after=world.state.seq - 2)) == [world.state.seq, world.state.seq - 1]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_kind_of_event_has_words(language: str) -> None:
+    assert [kind for kind in show_audit.KINDS if f"event.{kind}" not in words(language)] == []
+
+
+def test_the_log_says_what_happened_in_words_with_the_kind_beside_it(people: dict[str, As]) -> None:
+    english, chinese = (people["organiser"].get(f"/audit?lang={language}").text for language in ("en", "zh"))
+    assert 'Announcement published<br><code class="soft small">announcement.made</code>' in english
+    assert 'value="announcement.made">Announcement published</option>' in english
+    assert '发布公告<br><code class="soft small">announcement.made</code>' in chinese

@@ -169,7 +169,7 @@ def faults_of(form: Form) -> list[str]:
     mappings = tuple(f"{name}." for name, hint in hints.items() if typing.get_origin(hint) is dict)
     sent = {name for name in form.fields if not (mappings and name.startswith(mappings))}
     needed = {one.name for one in msgspec.structs.fields(action.takes) if one.required and hints[one.name] is not bool}
-    extra, missing = sent - set(hints) - {"csrf", "next", "once"}, (needed | {"csrf"}) - sent
+    extra, missing = sent - set(hints) - {"csrf", "next", "once", "page", "again"}, (needed | {"csrf"}) - sent
     return [f"{form.action}: {name} is no field" for name in sorted(extra)] + [
         f"{form.action}: {name} is missing" for name in sorted(missing)
     ]

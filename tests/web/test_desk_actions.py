@@ -7,6 +7,9 @@ import pytest
 from palestra.contest import events as e
 from palestra.contest import jobs
 from palestra.contest.database import writing
+from palestra.contest.match_events import MatchOpened
+from palestra.contest.match_rules import PRESETS
+from palestra.contest.match_sheet import Entrant
 from palestra.contest.rulebook import parse
 from palestra.contest.rules import Words
 from palestra.web.actions import ACTIONS
@@ -276,6 +279,46 @@ def test_what_came_of_a_decision_is_told_by_what_it_is_about(world: World, organ
     assert organiser.call("grant-access", team="t2", phase="first").json() == {"id": "t2"}
     assert organiser.call("freeze", phase="first").json() == {"id": "first"}
     assert organiser.call("withdraw-submission", id="s3", reason="the wrong file").json() == {"id": "s3"}
+
+
+def _with_match(world: World) -> None:
+    teams = (Entrant("t1", "Team <t1>"), Entrant("t2", "Team <t2>"))
+    world.add(MatchOpened(match="m1", phase="first", rules=PRESETS["seed"], groups=(), teams=teams, head="referee"))
+
+
+def _planned(world: World, organiser: As) -> list[tuple[str, int]]:
+    """Two slots of 20 minutes, from 9 o'clock in Shanghai on; what the page then has of them."""
+    _with_match(world)
+    form = next(one for one in forms_in(organiser.get("/desk/matches").text) if one.action == "/do/plan-slots")
+    organiser.done("plan-slots", **{**form.fields, "opens": "2022-11-20T09:00", "minutes": "20", "gap_minutes": "5"})
+    return [(slot.team, slot.opens) for slot in world.state.match("m1").setup.slots]
+
+
+NINE = 1_668_906_000_000  # 20 November 2022, 9:00 in Shanghai
+
+
+@of_action("plan-slots")
+def _plan_slots(world: World, organiser: As) -> None:
+    assert _planned(world, organiser) == [("t1", NINE), ("t2", NINE + 25 * 60_000)]
+
+
+@of_action("move-slot")
+def _move_slot(world: World, organiser: As) -> None:
+    _planned(world, organiser)
+    forms = [one for one in forms_in(organiser.get("/desk/matches").text) if one.action == "/do/move-slot"]
+    form = next(one for one in forms if one.fields["team"] == "t1")
+    organiser.done("move-slot", **{**form.fields, "to": "2022-11-20T11:00", "reason": "a late train"})
+    assert [slot.team for slot in world.state.match("m1").setup.slots] == ["t2", "t1"]
+
+
+@of_action("cancel-slot")
+def _cancel_slot(world: World, organiser: As) -> None:
+    _planned(world, organiser)
+    forms = [one for one in forms_in(organiser.get("/desk/matches").text) if one.action == "/do/cancel-slot"]
+    organiser.done("cancel-slot", **{**forms[0].fields, "reason": "they do not need it"})
+    assert [slot.team for slot in world.state.match("m1").setup.slots] == ["t2"]
+    organiser.done("cancel-slot", **{**forms[-1].fields, "reason": "the hall is closed"})
+    assert world.state.match("m1").setup.slots == ()
 
 
 def test_every_desk_action_is_tried() -> None:

@@ -138,6 +138,30 @@ def test_who_comes_back_is_sent_what_they_missed(monkeypatch: pytest.MonkeyPatch
     run(test, monkeypatch)
 
 
+def test_a_topic_rests_between_two_messages_and_another_one_does_not_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A board that changes all the time is sent now and then; a referee's mark is not held up by it."""
+
+    async def test(feed: Feed) -> None:
+        monkeypatch.setattr(feed_module, "PAUSE_S", 3600.0)
+        monkeypatch.setattr(feed_module, "PAUSES_S", {"match:": 0.0})
+        board, match = Topic("one"), Topic("one")
+        looks, acts = feed.read({"board:": board}), feed.read({"match:m1:": match})
+        await news(looks)
+        await news(acts)
+        board.text = "two"
+        feed.touch(["board:"])
+        assert data(await news(looks)) == ["two"]
+        for text in ("three", "four"):
+            asked, board.text, match.text = board.asked, text, text
+            feed.touch(["board:", "match:m1:"])
+            assert data(await news(acts)) == [text]
+            assert board.asked == asked
+
+    run(test, monkeypatch)
+
+
 def test_there_is_a_sign_of_life_when_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(feed: Feed) -> None:
         reader = feed.read({"board:": Topic("one")})

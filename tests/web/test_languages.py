@@ -329,9 +329,9 @@ def test_a_board_that_one_may_not_see_is_told_of_in_chinese(people, world):
 
 
 def test_the_desk_refuses_in_chinese(people):
-    nobody_goes_on = people["organiser"].get("/desk/promotion/second?lang=zh")
-    assert nobody_goes_on.status_code == 409
-    assert "规则没有规定赛段 second 的晋级办法" in nobody_goes_on.text
+    refused = people["organiser"].get("/desk/promotion/first?without.t1=x&lang=zh")
+    assert refused.status_code == 409
+    assert "请简要说明理由：理由会写入比赛日志。" in refused.text
 
 
 def test_what_the_framework_says_is_told_in_chinese():

@@ -17,6 +17,7 @@ from palestra.contest.rules import encode as encode_rules
 from palestra.contest.seeing import NOBODY, Viewer
 from palestra.contest.tables import jobs as jobs_table
 from palestra.web import live
+from palestra.web.app import turned
 from palestra.web.gate import SESSION
 from tests.contest.story import DAY, START, a_phase, some_rules
 from tests.web.asking import Answer, ask
@@ -38,7 +39,7 @@ def asked(world: World, query: str, account: str = "", **headers: str) -> Answer
         ("board=first", "", "board"), ("home=1", "", "announcements"), ("screen=1", "", "screen"),
         ("screen=first", "", "screen"), ("submissions=first", "ann", "submissions"),
         ("submission=s1", "ann", "submission"), ("submission=s1", "olga", "submission"),
-        ("desk=1", "olga", "desk"), ("board=first", "ann", "board"),
+        ("desk=1", "olga", "desk"), ("board=first", "ann", "board"), ("data=1", "", "data"), ("data=1", "cleo", "data"),
     ],
 )  # fmt: skip
 def test_a_topic_is_sent_to_who_may_read_it(world: World, query: str, account: str, event: str) -> None:
@@ -205,3 +206,44 @@ def test_a_reader_sees_a_change_without_asking_again(world: World) -> None:
         return b""
 
     assert b"Breaking news" in asyncio.run(asyncio.wait_for(watch(), 20))
+
+
+# Pages of a team
+
+
+def test_access_that_is_granted_is_sent_to_the_page_of_data(world: World) -> None:
+    before = asked(world, "data=1", "cleo").text
+    assert "has not answered yet" in before
+    world.add(e.AccessGranted("t2", "first"))
+    after = asked(world, "data=1", "cleo").text
+    assert "Your team has access." in after
+    assert prefixes(world, e.AccessGranted("t2", "first")) >= {"data:"}
+    assert prefixes(world, e.DataPacked("first", "view", "x", 1)) >= {"data:"}
+    assert prefixes(world, e.AccessRequested("t2", "stage", "x")) >= {"data:"}
+
+
+def test_a_form_that_is_sent_live_comes_back_to_the_page_it_is_on(world: World, people: dict[str, As]) -> None:
+    sent = re.sub(r"(?m)^data: ", "", asked(world, "data=1", "cleo").text)
+    form = next(form for form in forms_in(sent) if form.action == "/do/request-access")
+    assert (form.fields["csrf"], form.fields["next"]) == ("", "/data")
+    answer = people["rival"].do("request-access", **{**form.fields, "csrf": people["rival"].csrf, "licence": "old"})
+    assert answer.status_code == 409
+    assert "The licence has changed since you read it." in answer.text
+    assert 'action="/do/request-access"' in answer.text
+
+
+def test_what_can_be_handed_in_is_sent_as_a_phase_closes(world: World) -> None:
+    open_one = asked(world, "submissions=first", "ann").text
+    assert "Left now" in open_one
+    assert "data-refusal" not in open_one
+    world.clock.at = world.state.phase("first").closes
+    closed = asked(world, "submissions=first", "ann").text
+    assert 'data-refusal="closed"' in closed
+    assert 'id="stated-answers" hx-swap-oob="innerHTML"' in closed
+    assert "Left now" not in closed
+
+
+def test_pages_of_teams_are_looked_at_when_a_minute_begins() -> None:
+    assert "submissions:" not in turned(START, START + 5_000)
+    assert {"submission:", "submissions:", "data:"} <= set(turned(START + 58_000, START + 60_000))
+    assert "board:" in turned(START, START + 5_000)

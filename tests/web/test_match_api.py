@@ -1,7 +1,6 @@
 """The referees' table by its API: who may say what, once each, and who gets to know what."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,14 +14,15 @@ from palestra.contest.seeing import NOBODY, viewer_of
 from palestra.web.feed import Said, change
 from palestra.web.live import touched
 from palestra.web.match_live import in_lines, topic_of
+from tests.databases import Made
 from tests.web.match_world import JPEG, MatchWorld, Sayer, match_world, sayers
 
 CASE = {"team": "t1", "case": "pick-1"}
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[MatchWorld]:
-    world = match_world(tmp_path / "contest")
+def world(blank: Made) -> Iterator[MatchWorld]:
+    world = match_world(blank)
     yield world
     world.contest.engine.dispose()
 

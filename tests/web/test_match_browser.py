@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from palestra.contest import match_events as m
-from tests.web.browsing import WAIT_MS, chromium, require_browser
+from tests.web import shots
+from tests.web.browsing import WAIT_MS
 from tests.web.match_hall import PHOTO, TABLETS, MatchHall, Table, match_hall_in
 
 expect.set_options(timeout=WAIT_MS)
@@ -27,16 +28,10 @@ SMALL = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def match_hall(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path], database_sort: str
 ) -> Iterator[MatchHall]:
-    yield from match_hall_in(tmp_path_factory.mktemp("hall"), browser, tiny("tabletop-manip-v1"))
+    yield from match_hall_in(tmp_path_factory.mktemp("hall"), browser, tiny("tabletop-manip-v1"), database_sort)
 
 
 @pytest.fixture
@@ -47,20 +42,6 @@ def table(match_hall: MatchHall) -> Iterator[Table]:
     table.open(match_hall.data)
     yield table
     table.contest.engine.dispose()
-
-
-@pytest.fixture
-def calm(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each test no console may have complained: a breach of the content policy shows there."""
-    require_browser()
-    yield
-    hall = request.node.funcargs.get("match_hall")
-    if hall is None:
-        return
-    windows, hall.windows = hall.windows, []
-    for window in windows:
-        window.context.close()
-    assert "\n".join(said for window in windows for said in window.complaints) == ""
 
 
 def goals(page: Page) -> Any:
@@ -218,10 +199,12 @@ def test_a_deduction_takes_two_referees(match_hall: MatchHall, table: Table) -> 
 def test_a_server_that_is_killed_in_a_case_changes_neither_clock_nor_marks(match_hall: MatchHall, table: Table) -> None:
     table.begin()
     page, other = match_hall.referee("rolf"), match_hall.referee("rita")
+    hall = match_hall.page("", "screen", viewport={"width": 1920, "height": 1080})
     case = table.start()
     began = table.events("case.started")[-1].at
     expect(page.locator("#case-clock.ticks")).to_be_visible()
-    for one in (page, other):
+    expect(hall.locator(".goals li")).not_to_have_count(0)
+    for one in (page, other, hall):
         one.evaluate("window.neverReloaded = true")
     match_hall.served.stop(signal.SIGKILL)
     try:
@@ -242,8 +225,32 @@ def test_a_server_that_is_killed_in_a_case_changes_neither_clock_nor_marks(match
     clock = page.evaluate("async () => (await fetch(palestraMatch.api)).json()")
     dial = next(one["dial"] for one in clock["turn"]["cases"] if one["id"] == case)
     assert dial["ran_ms"] + clock["now"] - dial["since"] == clock["now"] - began  # to the millisecond
-    assert page.evaluate("window.neverReloaded") and other.evaluate("window.neverReloaded")
+    goals(other).first.click()  # now both have it, and the hall is told by the server that came back
+    expect(hall.locator(".goals .met")).to_have_count(1)
+    expect(hall.locator(".dial.case")).to_have_attribute("data-since", str(began))
+    expect(hall.locator(".dial.case")).to_have_attribute("data-ran", "0")
+    assert all(one.evaluate("window.neverReloaded") for one in (page, other, hall))
     match_hall.forgive()
+
+
+CUT = """() => [...document.querySelectorAll("#screen .goals, #screen aside")]
+  .filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => one.className || one.tagName)"""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("size", ["laptop", "wall", "huge"])
+def test_nothing_on_the_halls_screen_is_cut_off_however_much_there_is(
+    browser: Browser, size: str, language: str
+) -> None:
+    """Twelve long sub-goals, eight teams with long names."""
+    width, height = shots.SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    context.route("**/*", lambda route: shots.answer(route, language))
+    page = context.new_page()
+    for name in ("hall", "hall-many"):
+        page.goto(f"{shots.HOST}/{name}")
+        assert page.evaluate(CUT) == [], name
+    context.close()
 
 
 def test_a_page_that_is_cut_off_goes_on_and_delivers_in_order_once_each(match_hall: MatchHall, table: Table) -> None:

@@ -14,14 +14,14 @@ from palestra.contest.match_sheet import cases_of, check_sheet
 from palestra.formats import tabletop
 from palestra.web.match_layout import Layout, drawing
 from palestra.web.match_opening import read_sheet
+from tests.databases import Made
 from tests.web.match_world import MatchWorld, Sayer, sayers
 
 
 @pytest.fixture
-def world(tmp_path: Path, tiny: Callable[[str], Path]) -> Iterator[MatchWorld]:
-    (tmp_path / "contest").mkdir()
-    shutil.copytree(tiny("tabletop-manip-v1"), tmp_path / "contest" / "table")
-    world = MatchWorld(tmp_path / "contest").tell()
+def world(blank: Made, tiny: Callable[[str], Path]) -> Iterator[MatchWorld]:
+    shutil.copytree(tiny("tabletop-manip-v1"), blank.folder / "table")
+    world = MatchWorld(blank).tell()
     yield world
     world.contest.engine.dispose()
 

@@ -1,29 +1,30 @@
 """What the public sees of a match: live on the hall's screen, then results with every number's origin."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 from litestar.testing import TestClient
 
 from palestra.contest import events as e
 from palestra.contest import match_events as m
-from palestra.contest.rules import MatchPlan, Words
+from palestra.contest.rules import Award, Words
 from palestra.contest.seeing import NOBODY
 from palestra.records import Estimate
 from palestra.web import match_screen
-from palestra.web.match_results import exact, results
+from palestra.web.match_results import results
 from palestra.web.match_screen import hall
+from tests.databases import Made
 from tests.web import match_world
 from tests.web.conftest import As
 from tests.web.match_world import MatchWorld
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Iterator[MatchWorld]:
-    world = match_world.match_world(tmp_path / "contest")
+def table(blank: Made) -> Iterator[MatchWorld]:
+    world = match_world.match_world(blank)
     yield world
     world.contest.engine.dispose()
 
@@ -224,11 +225,12 @@ def test_the_final_score_weighs_both_phases_and_neighbours_are_told_apart(weight
 
 
 @pytest.fixture
-def weighted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MatchWorld]:
+def weighted(blank: Made, monkeypatch: pytest.MonkeyPatch) -> Iterator[MatchWorld]:
     """A contest in which the online phase was scored, and counts 40 %."""
-    rules = msgspec.structs.replace(match_world.table_rules(), weights={"online": 0.4, "onsite": 0.6})
+    awards = (Award("", Words("Champion", "冠军"), 1),)
+    rules = match_world.table_rules(weights={"online": 0.4, "onsite": 0.6}, awards=awards)
     monkeypatch.setattr(match_world, "table_rules", lambda: rules)
-    world = match_world.match_world(tmp_path / "weighted")
+    world = match_world.match_world(blank)
     for team, score in (("t1", 1.0), ("t2", 1 / 3)):
         name = world.submit(f"s-{team}", team, "online")
         metrics = {"score": score, "full": score, "total_s": 60.0, "variance": 0.0}
@@ -238,13 +240,53 @@ def weighted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MatchW
     world.contest.engine.dispose()
 
 
-@pytest.mark.parametrize(("kept", "meant"), [(1 / 3, "1/3"), (0.7333333333333334, "11/15"), (1.0, "1"), (0.0, "0")])
-def test_a_share_that_a_board_keeps_is_the_fraction_that_it_was(kept: float, meant: str) -> None:
-    assert str(exact(kept)) == meant
+def test_what_is_published_stands_in_the_final_standing_on_the_board_and_on_a_certificate(
+    weighted: MatchWorld,
+) -> None:
+    """And a correction after it changes them, all but what a certificate was given by."""
+    played(weighted, "t1", ("g1",))
+    with TestClient(weighted.app, raise_server_exceptions=False) as client:
+        nobody = As(weighted, client, "")
+        assert "7/10" not in nobody.get("/final").text
+        publish(weighted, "t1")
+        assert re.search(r"<strong>0\.7000</strong> <span[^>]*>7/10</span>", nobody.get("/final").text)
+        assert "/matches/m1/results#of-t1" in nobody.get("/boards/onsite").text
+        assert (
+            'id="of-t1"' in nobody.get("/matches/m1/results").text and "7/10" in nobody.get("/matches/m1/results").text
+        )
+        weighted.add(e.AwardGiven(0, "t1", "by rank"))
+        certificate = nobody.get("/certificates/0/t1").text
+        assert "Rank 1 of 2" in certificate and "0.7000" in certificate
+        correction = {"attempt": 1, "met": ("g1", "g2"), "reason": "the second camera shows it"}
+        weighted.clock.advance(1)
+        weighted.add(m.CaseRuled(match="m1", team="t1", case="pick-1", **correction), by="hugo")
+        assert "31/40" in nobody.get("/final?lang=zh").text
+        assert "0.7000" in nobody.get("/certificates/0/t1").text
 
 
-def test_a_rehearsal_has_no_final_score(tmp_path: Path) -> None:
-    world = MatchWorld(tmp_path).tell().opened(rehearsal=True)
+def test_why_one_team_is_before_another_is_told_of_any_pair(table: MatchWorld, nobody: As) -> None:
+    for team, met in (("t1", ("g1",)), ("t2", ("g1", "g2"))):
+        played(table, team, met)
+        publish(table, team)
+    for first, second in (("t1", "t2"), ("t2", "t1")):
+        found = results(table.site, "m1", NOBODY, (first, second)).between
+        assert found.en == ("Team <t2> is before Team <t1> by on-site score: 10.00 against 5.00, more is better.")
+    for strange in (("t1", "t1"), ("t1", "nobody"), ("", "")):
+        assert results(table.site, "m1", NOBODY, strange).between.en == ""
+    assert nobody.get("/matches/m1/results?first=<b>&second=t1").status_code == 200
+
+
+def test_whom_the_organiser_disqualifies_has_no_rank_at_the_table_either(table: MatchWorld) -> None:
+    played(table, "t1")
+    publish(table, "t1")
+    table.add(e.TeamDisqualified("t1", "two accounts", "onsite"))
+    (team,) = results(table.site, "m1", NOBODY).teams
+    assert (team.rank, team.out) == (None, "two accounts")
+    assert table.site.boards.rows("onsite") == []
+
+
+def test_a_rehearsal_has_no_final_score(blank: Made) -> None:
+    world = MatchWorld(blank).tell().opened(rehearsal=True)
     played(world, "t1")
     publish(world, "t1")
     page = results(world.site, "m1", NOBODY)
@@ -255,15 +297,9 @@ def test_a_rehearsal_has_no_final_score(tmp_path: Path) -> None:
 # The published pack
 
 
-def test_everybody_can_read_the_pack_in_their_language(
-    tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rules = match_world.table_rules()
-    online, onsite = rules.phases
-    phases = (online, msgspec.structs.replace(onsite, match=MatchPlan()))
-    monkeypatch.setattr(match_world, "table_rules", lambda: msgspec.structs.replace(rules, phases=phases))
-    world = match_world.match_world(tmp_path / "contest")
-    shutil.copytree(tiny("tabletop-manip-v1"), tmp_path / "contest" / "table")
+def test_everybody_can_read_the_pack_in_their_language(blank: Made, tiny: Callable[[str], Path]) -> None:
+    world = match_world.match_world(blank)
+    shutil.copytree(tiny("tabletop-manip-v1"), blank.folder / "table")
     with TestClient(world.app, raise_server_exceptions=False) as client:
         nobody = As(world, client, "")
         assert "Technical manual" in nobody.get("/pack").text
@@ -273,5 +309,5 @@ def test_everybody_can_read_the_pack_in_their_language(
 
 
 def test_a_contest_without_a_match_has_no_pack(nobody: As) -> None:
-    answer = nobody.get("/pack", **{"accept-language": "zh"})
+    answer = nobody.get("/pack?phase=online", **{"accept-language": "zh"})
     assert answer.status_code == 409 and "[phase.match]" in answer.text

@@ -15,6 +15,7 @@ from palestra.web.api import READS
 from palestra.web.match_pages import MATCHES
 from palestra.web.pages import PAGES as PAGES_SERVED
 from palestra.web.pages_desk import DESK
+from palestra.web.pages_hall import HALL
 from palestra.web.pages_outside import OUTSIDE
 from palestra.web.rendering import STATIC, brackets, render, static
 from palestra.web.transfers import TRANSFERS
@@ -145,14 +146,14 @@ def test_every_form_sends_what_its_action_takes(name: str) -> None:
     for action, fields in parser.found:
         takes = ACTIONS[action].takes
         needed = {field.name for field in msgspec.structs.fields(takes) if field.required}
-        ours = {"csrf", "next", "once", "sure", "accept", "username"}  # of the page, or for the browser's own memory
+        ours = {"csrf", "next", "once", "page", "again", "username"}  # of the page, or for the browser's own memory
         assert needed <= fields, action
         assert fields - ours <= set(takes.__struct_fields__), action
 
 
 def test_every_link_leads_to_a_page() -> None:
     """Of those that the templates make; addresses in a view come from whoever fills it."""
-    handlers = [*PAGES_SERVED, *DESK, *MATCHES, *OUTSIDE, *READS, *TRANSFERS]
+    handlers = [*PAGES_SERVED, *DESK, *MATCHES, *HALL, *OUTSIDE, *READS, *TRANSFERS]
     paths = {path for handler in handlers for path in handler.paths}
     known = [re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)) for path in paths]
     from_views = re.compile(r"/(static/|api/)")

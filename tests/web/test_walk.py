@@ -6,9 +6,10 @@ import hashlib
 import itertools
 import json
 import re
-import shutil
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +23,7 @@ from palestra.contest import passwords, seeing
 from palestra.web import transfers
 from palestra.web.actions import ACTIONS
 from palestra.web.gate import SESSION
+from tests.databases import Databases, Made, copy_of
 from tests.web.asking import Answer, ask
 from tests.web.marked import EVERYBODY, INVITATION, TIMES, Marked, Marker, Time, Told, Who, tell_all
 
@@ -49,7 +51,7 @@ FILL: dict[str, list[str]] = {
 }
 # What is asked with a query.
 QUERIES = {
-    "/live": ["board=first", "board=stage", "board=judges", "board=inner", "home=1", "screen=1", "desk=1",
+    "/live": ["board=first", "board=stage", "board=judges", "board=inner", "home=1", "data=1", "screen=1", "desk=1",
               "run=run-early", "run=run-late", "submissions=first", *(f"submission={name}" for name in SUBMISSIONS),
               "match=match-one", "match=match-one/t1", "match=match-one/t2", "bench=match-one/t1", "side=match-one/t1"],
     "/audit": ["", "kind=result.made", "by=ann", "by=worker", "before=20", "after=5"],
@@ -78,8 +80,8 @@ REACH = [
     (r"/(account|team)$", "pages"),
     (r"/api/(me|data)$", "read"),
     (r"/api/(phases|submissions)/", "read"),
-    (r"/(|final|screen|data|live|audit|health|register|sign-in|sign-in/(outside|back))$", "public"),
-    (r"/(boards|runs|phases|submissions|join|link|certificates|static)/", "public"),
+    (r"/(|final|rules|screen|data|live|audit|health|register|sign-in|sign-in/(outside|back))$", "public"),
+    (r"/(boards|rules|runs|phases|submissions|join|link|certificates|static)/", "public"),
     (r"/pack($|/)", "public"),
     (r"/api/(contest|final|schema)$", "public"),
     (r"/api/(rules|boards|runs|data|schema)/", "public"),
@@ -257,8 +259,9 @@ def guesses(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[Time, Path], Told]:
-    return tell_all(tmp_path_factory.mktemp("marked"))
+def marked(databases: Databases) -> Callable[[str], tuple[dict[Time, Made], Told]]:
+    """The contest as it was told once, by the sort of its database."""
+    return cache(lambda sort: tell_all(databases, sort))
 
 
 @pytest.fixture(autouse=True)
@@ -268,23 +271,23 @@ def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def world_at(marked: tuple[dict[Time, Path], Told], tmp_path: Path) -> Iterator[Any]:
+def world_at(
+    marked: Callable[[str], tuple[dict[Time, Made], Told]], database_sort: str, tmp_path: Path
+) -> Iterator[Any]:
     """Makes a copy of the contest at one of its times."""
-    opened: list[Marked] = []
+    until = ExitStack()
 
     def at(time: Time) -> Marked:
-        folders, told = marked
-        shutil.copytree(folders[time], tmp_path / time)
-        world = Marked(tmp_path / time, told)
+        found, told = marked(database_sort)
+        world = Marked(until.enter_context(copy_of(found[time], tmp_path / time)), told)
+        until.callback(world.contest.engine.dispose)
         world.mark("folder of the contest", str(tmp_path), lambda who, _: False)
         world.begin_upload()
         world.site.runs.catch_up()
-        opened.append(world)
         return world
 
-    yield at
-    for world in opened:
-        world.contest.engine.dispose()
+    with until:
+        yield at
 
 
 @pytest.mark.parametrize("time", TIMES)

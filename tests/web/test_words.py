@@ -67,7 +67,7 @@ def test_chinese_is_chinese_and_english_is_not() -> None:
     not_chinese = {key for key, text in words("zh").items() if not CHINESE.search(text)}
     assert not_chinese <= {
         "lang", "nav.other_language", "time.months", "time.join", "metric.pe_deg", "metric.miou", "amend.file",
-        "board.ties_then", "board.ties_end", "home.end", "certificate.comma", "screen.slow",
+        "board.ties_then", "board.ties_end", "home.end", "certificate.comma", "rule.comma", "screen.slow",
     }  # fmt: skip
     assert {key for key, text in words("en").items() if CHINESE.search(text)} == {"nav.other_language"}
 
@@ -115,7 +115,7 @@ def test_every_choice_of_a_view_has_words(language: str) -> None:
     known = words(language)
     states = "received checking queued running scored hidden refused failed platform withdrawn cancelled"
     refusals = "signed_out no_team not_open closed not_promoted no_access quota fault_quota disqualified not_declared"
-    accesses = "open none requested granted refused not_promoted no_team signed_out"
+    accesses = "open none requested granted refused not_promoted no_team signed_out organiser"
     needed = [f"{part}{state}" for state in states.split() for part in ("state.", "submission.is_")]
     needed += [f"refusal.{name}" for name in refusals.split()] + [f"data.is_{name}" for name in accesses.split()]
     needed += [f"role.{name}" for name in ("organiser", "referee", "member", "viewer")]

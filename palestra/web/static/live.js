@@ -54,7 +54,7 @@
   document.addEventListener("htmx:sseMessage", (event) => {
     const said = document.getElementById("said");
     if (!said || !event.target.matches("[data-say]")) return;
-    const time = new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+    const time = new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
     said.textContent = document.body.dataset.updated.replace("[time]", time);
   });
 })();

@@ -18,14 +18,13 @@
     if (name === "upheld") return radios(name, label, choices, "");
     if (choices && name === "case") return select(name, label, [{ value: "", label: { en: say("whole_turn") } }, ...choices], value || "");
     if (choices) return choices.length > 4 ? select(name, label, choices, value) : radios(name, label, choices, value ?? choices[0]?.value);
-    if (LONG.includes(name)) return long(name, label, step);
+    if (LONG.includes(name)) return long(name, label);
     return line(name, label, { required: !OPTIONAL.includes(name) && name !== "points", value: name === "points" ? "1/10" : value || "" });
   }
   const wrapped = (name, label, input) => el("div", { class: "field" }, el("label", { for: id(name) }, label), input);
   const line = (name, label, more) => wrapped(name, label, el("input", { id: id(name), name, autocomplete: "off", maxlength: 200, ...more }));
-  function long(name, label, step) {
-    const again = step.kind !== "turn.begun" && !["image.frozen", "teams.ordered", "groups.drawn"].includes(step.kind);
-    return wrapped(name, label, el("textarea", { id: id(name), name, rows: 2, maxlength: 1000, minlength: 3, required: again }));
+  function long(name, label) {
+    return wrapped(name, label, el("textarea", { id: id(name), name, rows: 2, maxlength: 1000, minlength: 3, required: true }));
   }
   function select(name, label, choices, value) {
     return wrapped(name, label, el("select", { id: id(name), name }, choices.map((one) => el("option", { value: one.value, selected: one.value === value }, told(one.label)))));
@@ -84,7 +83,7 @@
     if (!button) return;
     const step = JSON.parse(button.dataset.step);
     if (!step.needs.length && "at_once" in button.dataset) outbox.add({ ...step.wish, kind: step.kind });
-    else ask(step);
+    else ask(step, { title: button.textContent.trim() });
   });
 
   Object.assign(window.palestraMatch, { ask });

@@ -35,7 +35,7 @@
     }
   }
 
-  function tick() {
+  function show() {
     for (const box of document.querySelectorAll("[data-until]")) {
       const left = Math.max(Number(box.dataset.until) - now(), 0);
       const parts = { day: Math.floor(left / DAY), hour: two(Math.floor(left / 3_600_000) % 24), minute: two(Math.floor(left / 60_000) % 60), second: two(Math.floor(left / 1000) % 60) };
@@ -52,6 +52,10 @@
     for (const clock of document.querySelectorAll("[data-clock]")) {
       clock.textContent = new Intl.DateTimeFormat("en-GB", { timeZone: clock.dataset.zone, hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(now());
     }
+  }
+
+  function tick() {
+    show();
     setTimeout(tick, 1000 - (now() % 1000));
   }
 
@@ -60,6 +64,6 @@
     addViewersTime(document);
     tick();
   });
-  document.addEventListener("htmx:sseMessage", (event) => addViewersTime(event.target));
+  document.addEventListener("htmx:sseMessage", (event) => { addViewersTime(event.target); show(); });
   window.palestraTimes = { now, addViewersTime };
 })();

@@ -66,7 +66,17 @@
           if (name === "drop" && event.dataTransfer.files.length) { this.input.files = event.dataTransfer.files; this.look(); }
         });
       }
+      document.addEventListener("htmx:sseMessage", () => this.follow());
       this.offerToGoOn();
+    }
+
+    // What is stated above the form is sent live: its limits, and whether anything can be handed in.
+    get stated() { return this.form.closest(".upload").querySelector(".stated"); }
+
+    // A phase that closes takes the form away, but not from under an upload: the server says what becomes of that.
+    follow() {
+      this.form.hidden = "refusal" in this.stated.dataset && this.stop.hidden;
+      palestraTimes.addViewersTime(this.stated);
     }
 
     say(text, bad = false) { this.said.textContent = text; this.said.classList.toggle("bad", bad); }
@@ -78,10 +88,10 @@
     }
 
     fault(file) {
-      const { limit, name, suffixes } = this.words;
+      const { limit, name, tooLarge, wrongName } = this.stated.dataset, { suffixes } = this.words;
       if (!file.size) return this.words.empty;
-      if (file.size > Number(limit)) return this.words.tooLarge;
-      if (name && file.name !== name) return this.words.wrongName;
+      if (file.size > Number(limit)) return tooLarge;
+      if (name && file.name !== name) return wrongName;
       const ends = suffixes.split(" ").filter(Boolean);
       if (!name && ends.length && !ends.some((end) => file.name.toLowerCase().endsWith(end))) return this.words.wrongSuffix;
       return "";
@@ -188,6 +198,7 @@
         else throw error;
         this.send.disabled = this.input.disabled = false;
         this.stop.hidden = true;
+        this.follow();
       }
     }
   }

@@ -1,0 +1,41 @@
+"""Remote gaze by where the head is and points: what is left of the task when nobody looks at the eyes."""
+
+import numpy as np
+import polars as pl
+
+from palestra.metrics.space import World
+from palestra.records import Material, Solution
+from palestra.solutions.remote_fitting import Floats, fit_linear
+from palestra.solutions.remote_pair import angles_of, directions_of
+from palestra.solutions.remote_rows import Rows, answers, to_learn_from, tracked
+
+PENALTY = 300.0  # rows' worth of trust in the constant; little of the gaze is in the head
+
+
+class HeadPose:
+    """Yaw and pitch of each eye, as a smooth function of the head's turn and place."""
+
+    def fit(self, training: Material) -> None:
+        rows = to_learn_from(training)
+        sights = rows.sights()
+        self._map = fit_linear(_features(rows), angles_of(sights).reshape(len(rows), 4), PENALTY)
+
+    def predict(self, test: Material) -> pl.DataFrame:
+        rows = tracked(test)
+        return answers(rows, directions_of(self._map(_features(rows)).reshape(-1, 2, 2)))
+
+
+def _features(rows: Rows) -> Floats:
+    """Where the face points, how it is rolled, where the head is, and how the first two bend."""
+    faces = rows.heads[:, :, 2]
+    yaw, pitch = np.moveaxis(angles_of(World(faces)), -1, 0)
+    roll = np.arctan2(rows.heads[:, 1, 0], rows.heads[:, 1, 1])
+    return np.stack([yaw, pitch, roll, *rows.places.T, yaw**2, yaw * pitch, pitch**2], axis=1)
+
+
+SOLUTION = Solution(
+    track="remote-gaze-v1",
+    name="head-pose",
+    title="the head alone, ridge on its turn and place",
+    learns="palestra.solutions.remote_gaze_head_pose:HeadPose",
+)

@@ -1,0 +1,73 @@
+"""A learner's digest changes with every file that it is made of, and with none else."""
+
+import pytest
+
+from palestra import learners
+from palestra.errors import PalestraError
+
+CLASS = "class Mine:\n    def fit(self, training): pass\n    def predict(self, test): pass\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine.py").write_text(f"import nets.layers\n{CLASS}    def late(self):\n        from lazily import x\n")
+    (tmp_path / "lazily.py").write_text("import further\n")
+    (tmp_path / "further.py").write_text("import lazily\n")  # in a circle
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "__init__.py").write_text("")
+    (tmp_path / "nets" / "layers.py").write_text("from .deep import y\n")
+    (tmp_path / "nets" / "deep.py").write_text("y = 1\n")
+    (tmp_path / "plots.py").write_text("")
+    return tmp_path
+
+
+def digest(folder, name="Mine"):
+    return learners.digest(f"{folder / 'mine.py'}:{name}")
+
+
+@pytest.mark.parametrize("name", ["mine.py", "lazily.py", "further.py", "nets/layers.py", "nets/deep.py"])
+def test_a_change_in_what_it_imports_is_seen(folder, name):
+    before = digest(folder)
+    (folder / name).write_text((folder / name).read_text() + "# new\n")
+    assert digest(folder) != before
+
+
+def test_what_it_does_not_import_is_not_part_of_it(folder):
+    before = digest(folder)
+    (folder / "plots.py").write_text("x = 1\n")
+    assert digest(folder) == before
+
+
+def test_two_classes_of_one_file_are_two_learners(folder):
+    assert digest(folder) != digest(folder, "Other")
+
+
+def test_where_it_lies_does_not_count(folder, tmp_path_factory):
+    import shutil
+
+    moved = tmp_path_factory.mktemp("moved") / "here"
+    shutil.copytree(folder, moved)
+    assert digest(moved) == digest(folder)
+
+
+def test_a_solution_of_the_package_goes_by_its_name():
+    name = "palestra.solutions.emotion_eeg_learner:Entropies"
+    assert learners.digest(name) == name and learners.absolute(name) == name
+    assert learners.gpus_of(name) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x =", "fails when it is loaded: SyntaxError"), ("raise OSError(1)", "fails when it is loaded: OSError"),
+     ("class Mine: pass", "expected a class Mine with fit")],
+    ids=["no Python", "fails", "no methods"],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_named(tmp_path, text, words):
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(PalestraError, match=words):
+        learners.load(f"{tmp_path / 'mine.py'}:Mine")
+
+
+def test_a_bare_name_is_told_what_it_could_be():
+    with pytest.raises(PalestraError, match=r"FILE\.py:Class"):
+        learners.load("Mine")
