@@ -67,6 +67,7 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.worlds
 	$(BIN)/python -m benchmarks.stream $(ARGS)
 	$(BIN)/python -m benchmarks.table
+	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
 
 clean:
