@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from palestra.pool import end_with_parent
 
 ADDRESS = "PALESTRA_TEST_POSTGRES"
-HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+HASTY = {"fsync": "off", "full_page_writes": "off"}
 START_S = 60.0  # how long it may take until the cluster answers
 
 

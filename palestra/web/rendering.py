@@ -21,7 +21,7 @@ from palestra.web.words import LANGUAGES, say, say_count, words
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown
 EM_STEPS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 80)
-NARROW = frozenset(" .,:;!|'()[]-Iijlfrt")
+NARROW = frozenset(" .,:;!|'()[]-°Iijlfrt")
 STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that hold what a stranger wrote
 
 
