@@ -18,7 +18,7 @@ from palestra.scoring import code_digest
 
 
 def require_file(track: Track, solution: Solution) -> None:
-    if solution.predict is None and solution.learns:
+    if track.write is not None and solution.predict is None and solution.learns:
         words = f"palestra bench {track.id} {solution.name} --protocol NAME --predictions-out FILE"
         raise PalestraError(f"{solution.name} learns under a protocol: `{words}` writes its answers.")
     if track.write is None or solution.predict is None:
