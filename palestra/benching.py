@@ -18,7 +18,7 @@ from palestra import registry, scoring, studying
 from palestra.errors import PalestraError, UnknownName
 from palestra.folding import GPUS, ONE_THREAD, Job, run
 from palestra.formats.files import replacing
-from palestra.learners import absolute, digest, gpus_of, load
+from palestra.learners import absolute, digest, gpus_of, load, weights_digest
 from palestra.protocols import Protocol
 from palestra.records import Track
 from palestra.scoring import Scored, code_digest
@@ -42,6 +42,7 @@ class Contender:
     name: str
     learner: str  # "module:Class" or "file.py:Class"
     options: Mapping[str, str] = field(default_factory=dict)
+    weights: str = ""  # the digest of what it learnt beforehand
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def contender(track: Track, name: str, changes: Mapping[str, str]) -> Contender:
         if option not in solution.options:
             raise UnknownName(f"option of {name}", option, solution.options)
     assert solution.learns is not None
-    return Contender(name, solution.learns, {**solution.options, **changes})
+    return Contender(name, solution.learns, {**solution.options, **changes}, weights_digest(solution))
 
 
 def answers(
@@ -208,7 +209,7 @@ def _cards(executor: Executor) -> list[str]:
 def _common(bench: Bench, who: Contender) -> list[str]:
     """What the answers of all folds depend on: the programs and the data."""
     folders = [bench.data, *([bench.train_data] if bench.train_data else [])]
-    return [code_digest(bench.track), digest(who.learner), *map(data_digest, folders)]
+    return [code_digest(bench.track), digest(who.learner), who.weights, *map(data_digest, folders)]
 
 
 def _key(common: list[str], job: Job) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 from palestra import console
 from palestra.errors import PalestraError, UnknownName
 from palestra.formats.files import replacing
+from palestra.learners import weights_digest
 from palestra.pool import in_processes
 from palestra.records import Solution, Track
 from palestra.scoring import code_digest
@@ -51,7 +52,8 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
 def _fingerprint(track: Track, solution: Solution, data: Path, options: Mapping[str, str]) -> str:
     """Tells an unfinished run of the same thing from one of another."""
     home = data.resolve()
-    text = f"{code_digest(track)} {solution.name} {sorted(options.items())} {home} {home.stat().st_mtime_ns}"
+    code = f"{code_digest(track)} {weights_digest(solution)}"
+    text = f"{code} {solution.name} {sorted(options.items())} {home} {home.stat().st_mtime_ns}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

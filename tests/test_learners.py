@@ -4,6 +4,7 @@ import pytest
 
 from palestra import learners
 from palestra.errors import PalestraError
+from palestra.records import Solution
 
 CLASS = "class Mine:\n    def fit(self, training): pass\n    def predict(self, test): pass\n"
 
@@ -54,6 +55,17 @@ def test_a_solution_of_the_package_goes_by_its_name():
     name = "palestra.solutions.emotion_eeg_learner:Entropies"
     assert learners.digest(name) == name and learners.absolute(name) == name
     assert learners.gpus_of(name) == 0
+
+
+def test_other_weights_are_another_solution(tmp_path, monkeypatch):
+    monkeypatch.setattr(learners, "WEIGHTS", tmp_path)
+    learnt = Solution(track="t", name="learnt", title="", weights="w.npz")
+    digests = []
+    for content in (b"one", b"two", b"one"):
+        (tmp_path / "w.npz").write_bytes(content)
+        digests.append(learners.weights_digest(learnt))
+    assert digests[0] == digests[2] != digests[1]
+    assert learners.weights_digest(Solution(track="t", name="unlearnt", title="")) == ""
 
 
 @pytest.mark.parametrize(
