@@ -70,5 +70,36 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
 
+# Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was.
+BUILT := build/weights
+SHIP = $(BIN)/python -m train.ship
+
+build/paper/gaze.npz: | .venv/.tested
+	$(BIN)/python -m train.paper build/paper
+
+train-gaze-%: build/paper/gaze.npz
+	$(BIN)/python -m train.gaze_$(subst -,_,$*) --data build/paper --out $(BUILT) --work build/train --weights
+	$(SHIP) $(BUILT)/gaze_prediction_$(subst -,_,$*)*.onnx
+
+train-eye-segmentation-%: build/paper/gaze.npz
+	$(BIN)/python -m train.segmentation_$(subst -,_,$*) --data build/paper --out $(BUILT) --work build/train
+	$(SHIP) $(BUILT)/eye_segmentation_$(subst -,_,$*).onnx
+
+train-eye-reader train-remote-gaze-network: train-%: | .venv/.tested
+	mkdir -p $(BUILT)
+	$(BIN)/python -m train.$(subst -,_,$*) --work build/train --out $(BUILT)/$(subst -,_,$*).onnx
+	$(SHIP) $(BUILT)/$(subst -,_,$*).onnx
+
+train-near-eye-live-pupil: | .venv/.tested
+	$(BIN)/python -m train.near_eye_live_pupil
+	$(SHIP) near_eye_live_pupil
+
+train-emotion: | .venv/.tested
+	mkdir -p $(BUILT)
+	$(BIN)/python -m train.emotion_features --size paper --seed 2026 $(BUILT)/features.npz
+	$(BIN)/python -m train.emotion_linear $(BUILT)/features.npz
+	$(BIN)/python -m train.emotion_network $(BUILT)/features.npz
+	$(SHIP) emotion_linear emotion_network emotion_network_usual
+
 clean:
 	rm -rf .venv demo build

@@ -12,7 +12,8 @@ import numpy as np
 
 from palestra.makers.common import SEGMENTATION_PEOPLE
 from palestra.worlds import brain_statistics, eye_statistics
-from palestra.worlds.eye import Look, Renderer, draw_camera, draw_person
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import Look, draw_camera, draw_person
 from palestra.worlds.gaze import to_vectors
 from palestra.worlds.gaze_statistics import forecast_errors, format_forecasts, format_statistics, statistics
 from palestra.worlds.people import draw_profiles

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palestra import bench_commands, contest_commands, data_commands, live_commands, score_commands
+from palestra import annotate_commands, bench_commands, contest_commands, data_commands, live_commands, score_commands
 from palestra.command_parts import JsonOption, data_of, order_of, pairs
 from palestra.errors import PalestraError
 
@@ -101,6 +101,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (bench_commands.bench, "bench remote-gaze-v1 --list"),
     (data_commands.view, "view near-eye-gaze-v1 data --out data.html"),
     (data_commands.starter, "starter near-eye-gaze-v1 kit"),
+    (annotate_commands.annotate, "annotate kit/data/test/P02/G02/left --out annotated"),
 )
 for _command, _example in _COMMANDS:
     app.command(epilog=f"Example: palestra {_example}")(_command)
@@ -176,8 +177,8 @@ def main() -> None:
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
             typer.echo(
-                "Stopped. `make`, `solve`, `bench` and `demo` go on where they were when you call them again; "
-                "what `play` recorded is kept, and the run can be repeated with the same --run.",
+                "Stopped. `make`, `solve`, `bench`, `annotate` and `demo` go on where they were when you call them "
+                "again; what `play` recorded is kept, and the run can be repeated with the same --run.",
                 err=True,
             )
         raise

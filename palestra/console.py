@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DIGITS = 3
 LAST_LINES = 12  # of what a program printed
 WIDE = 200  # columns where nobody's terminal is the limit
+FEW = f"fewer than {MIN_UNITS}"  # people, or what else is resampled: in the place of an interval
 
 
 def say(text: str) -> None:
@@ -158,7 +159,8 @@ def _show_outcomes(track: Track, scored: "Mapping[str, Scored]", json: bool) -> 
                 typer.echo(f"{printable(result.entrant)}: INVALID: {'; '.join(result.invalid_because)}")
 
 
-def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
+def show_board(track: Track, places: Sequence[Place], json: bool, no_interval: str = FEW) -> None:
+    """Places in order. What has no interval says why it has none."""
     if json:
         show_json(places)
         return
@@ -169,7 +171,7 @@ def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
             str(place.rank),
             "–" if place.band is None else chr(ord("A") + min(place.band - 1, 25)),
             place.entrant,
-            *estimate(place.metrics[track.ranks.name], track.ranks),
+            *estimate(place.metrics[track.ranks.name], track.ranks, no_interval),
             *(_number(place.metrics[metric.name].value, metric) for metric in shown),
         ]
         for place in places
@@ -177,10 +179,10 @@ def show_board(track: Track, places: Sequence[Place], json: bool) -> None:
     _table(["rank", "band", "entrant", track.ranks.name, "95 %", *(metric.name for metric in shown)], rows, 5)
 
 
-def estimate(found: Estimate, metric: Metric) -> tuple[str, str]:
+def estimate(found: Estimate, metric: Metric, no_interval: str = FEW) -> tuple[str, str]:
     """A value and its interval as text."""
     if found.low is None or found.high is None:
-        return _number(found.value, metric), f"fewer than {MIN_UNITS}"
+        return _number(found.value, metric), no_interval
     return _number(found.value, metric), f"{_number(found.low, metric)} – {_number(found.high, metric)}"
 
 

@@ -4,17 +4,20 @@ import shutil
 import time
 from pathlib import Path
 
+import msgspec
 import typer
 
-from palestra import console, making, registry, saved, scoring, solving
+from palestra import benching, console, making, registry, saved, scoring, solving
 from palestra.collect.files import collect
 from palestra.contest.board import board
-from palestra.demo_contest import hold
+from palestra.contest.executors import ProcessExecutor
+from palestra.demo_contest import answering, hold, size_of
 from palestra.live import Guests, play_live
 from palestra.playing import Play
-from palestra.records import Order, Track
+from palestra.records import Order, Solution, Track
 from palestra.report import write_data_page, write_result
 from palestra.timeline import write_run
+from palestra.tinydata import cache_folder
 
 
 def run(out: Path, order: Order, serve: bool = False, port: int = 0) -> None:
@@ -24,7 +27,7 @@ def run(out: Path, order: Order, serve: bool = False, port: int = 0) -> None:
     out.mkdir(parents=True, exist_ok=True)
     tracks = [track for track in registry.tracks().values() if track.make]
     for track in tracks:
-        _show(track, out / track.id, order)
+        _show(track, out / track.id, msgspec.structs.replace(order, size=size_of(track, order.size)))
     for page in sorted(out.rglob("*.html")):
         typer.echo(f"  {page}")
     shutil.rmtree(out / "contest.contest", ignore_errors=True)  # of an earlier demo
@@ -43,16 +46,30 @@ def _show(track: Track, home: Path, order: Order) -> None:
         entries.append(_score(track, data, template, "template"))
     if track.live:
         entries += _play(track, data, home)
-    for solution in registry.solutions(track.id):
-        if solution.predict is None:
-            continue
+    for solution in answering(track):
         file = home / f"{solution.name}{track.suffix}"
-        solving.solve(track, solution, data, {}, file)
+        if solution.predict:
+            solving.solve(track, solution, data, {}, file)
+        else:
+            _learn(track, solution, data, file)
         scored = _score(track, data, file, solution.name)
         write_result(track, scored, data, home / f"{solution.name}.html")
         entries.append(scored)
     typer.echo("")
     console.show_board(track, board(track, entries), json=False)
+
+
+def _learn(track: Track, solution: Solution, data: Path, file: Path) -> None:
+    """The answers of a solution that learns in each fold, under the protocol that the track has by itself."""
+    assert track.write
+    bench = benching.bench_of(track, str(getattr(track.settings, "protocol", "")), data)
+    executor = ProcessExecutor()
+    try:
+        with console.progress(f"learning {solution.name}", benching.fold_count(bench)) as advance:
+            who = benching.contender(track, solution.name, {})
+            track.write(benching.answers(bench, who, executor, cache_folder() / "bench", advance), file)
+    finally:
+        executor.close()
 
 
 def _play(track: Track, data: Path, home: Path) -> list[scoring.Scored]:

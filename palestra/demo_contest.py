@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -26,7 +27,8 @@ from palestra.contest.events import Role
 from palestra.contest.place import Place
 from palestra.errors import PalestraError
 from palestra.formats.files import write_bytes
-from palestra.records import Track
+from palestra.learners import is_ready
+from palestra.records import Solution, Track
 from palestra.remote import Server
 
 TEAMS = ("Fovea", "望远镜队", "Saccade Club", "Les Pupilles")
@@ -91,7 +93,7 @@ def _write_rules(file: Path, tracks: Sequence[Track], size: str) -> None:
     phases = [
         f'\n[[phase]]\nid = "{track.id}"\ntrack = "{track.id}"\n'
         f'title = {{ en = "{track.title}", zh = "{track.title_zh or track.title}" }}\n'
-        f'data = "{track.id}/data-{size}"\nopens = {opens.isoformat()}\ncloses = {closes.isoformat()}\n'
+        f'data = "{track.id}/data-{size_of(track, size)}"\nopens = {opens.isoformat()}\ncloses = {closes.isoformat()}\n'
         'quota = "20 per day"\naccess = "open"\n'
         for track in tracks
     ]
@@ -134,13 +136,24 @@ def _token(contest: Contest, account: str, scopes: tuple[str, ...]) -> str:
 # What is handed in
 
 
+def answering(track: Track) -> list[Solution]:
+    """Solutions that answer with a file, and whose weights are here: at once, or else where they learn in folds."""
+    here = [one for one in registry.solutions(track.id) if is_ready(one)] if track.write else []
+    return [one for one in here if one.predict] or [one for one in here if one.learns]
+
+
+def size_of(track: Track, asked: str) -> Any:
+    """What learns anew in every fold is shown on tiny data."""
+    return asked if track.live or any(one.predict for one in answering(track)) else "tiny"
+
+
 def _entries(track: Track, out: Path, size: str) -> list[Entry]:
     """Each team's submission: reference solutions, and those spoiled here and there, so that a board has an order."""
     home = out / track.id
     if track.live:
         return _bundles(track, home)
-    data = home / f"data-{size}"
-    solved = [home / f"{solution.name}{track.suffix}" for solution in registry.solutions(track.id) if solution.predict]
+    data = home / f"data-{size_of(track, size)}"
+    solved = [home / f"{solution.name}{track.suffix}" for solution in answering(track)]
     files = [home / f"template{track.suffix}", *(_spoiled(track, data, solved[0], share) for share in (0.1, 0.3))]
     return [Entry(team, track.id, file) for team, file in enumerate([solved[-1], *reversed(files)])]
 

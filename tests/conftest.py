@@ -17,7 +17,10 @@ from palestra.cli import main as cli_main
 from palestra.tinydata import tiny_data
 from tests.databases import Databases, Made, copy_of
 
-os.environ["PALESTRA_WORKERS"] = "1"  # pytest-xdist keeps the cores busy
+# pytest-xdist keeps the cores busy: threads beside them would wait for each other by spinning. Numpy takes notice where
+# it is not there yet, which is in the processes of pytest-xdist and in all that tests start.
+os.environ["PALESTRA_WORKERS"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

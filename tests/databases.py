@@ -2,17 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 
 from palestra.contest.database import open_database, sqlite_address
 from tests import postgres
-
-SORTS = ("sqlite", "postgresql")
 
 
 @contextmanager
@@ -55,7 +53,7 @@ class Databases:
         """The one with this name; where it is not there yet, it is made of one that has tables and nothing in them."""
         if (sort, name) not in self._made:
             folder = self._folder / f"{name}-{sort}"
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)  # where PostgreSQL is not there, every test comes this far
             made = Made(self._until.enter_context(new_database(sort, folder)), folder)
             open_database(made.address).dispose()
             make(made)
@@ -65,6 +63,15 @@ class Databases:
     def kept(self, made: Made, name: str) -> Made:
         """A copy as it is now, for others to take copies of."""
         return self._until.enter_context(copy_of(made, self._folder / f"{name}-{made.folder.name}"))
+
+
+def on_sorts(metafunc: pytest.Metafunc, on_both: Sequence[str], scope: Literal["module", "function"]) -> None:
+    """Test on each sort whatever needs a database: on PostgreSQL with `make test-all`, and with `make test` too in
+    modules of these names."""
+    if "database_sort" in metafunc.fixturenames:
+        seldom = metafunc.module.__name__.rpartition("test_")[2] not in on_both
+        grown = pytest.param("postgresql", marks=[pytest.mark.slow] if seldom else [])
+        metafunc.parametrize("database_sort", ["sqlite", grown], indirect=True, scope=scope)
 
 
 def require_postgres() -> None:

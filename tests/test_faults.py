@@ -8,7 +8,7 @@ from benchmarks import faults
 
 
 def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path, capsys):
-    faults.run(tmp_path, kills=3, seed=5, database="", names=["server"])
+    faults.run(tmp_path, kills=2, seed=5, database="", names=["server"])
     assert "nothing counts twice" in capsys.readouterr().out
 
 

@@ -8,9 +8,11 @@ from palestra.contest import days
 from palestra.contest import events as e
 from palestra.contest.rules import Phase, Quota, Rules, Words
 from palestra.contest.seeing import takes_part
+from palestra.contest.standing import track_of
 from palestra.contest.state import UNDER_WAY, Stage, State, Submission
 from palestra.contest.teams import folded, require_line, require_reason
 from palestra.errors import Told, clean, clip, refuse
+from palestra.records import Track
 
 LONGEST_FILE_NAME = 200  # bytes
 FREE = ("refused", "failed", "faulted", "cancelled")  # stages that cost no quota
@@ -113,6 +115,26 @@ def require_file(state: State, phase: Phase, team: str, name: str, size: int, no
     _require_size(name, size, phase.limit_bytes)
     if phase.file_name:
         days.require_name(phase.file_name, name, state.team(team).name, now, state.rules(now).zone)
+    else:
+        _require_kind(name, kinds(track_of(phase)))
+
+
+def kinds(track: Track) -> tuple[str, ...]:
+    """What the name of a file that is handed in ends in."""
+    if track.live:
+        return (".zip", ".tar.gz", ".tgz")
+    packed = track.content is not None  # answers that are pictures may also come as many files in one
+    return (track.suffix, ".zip") if packed and track.suffix != ".zip" else (track.suffix,)
+
+
+def _require_kind(name: str, taken: tuple[str, ...]) -> None:
+    """A file that no reader takes would be refused when it is checked, and cost its team a faulty submission."""
+    if not name.lower().endswith(taken):
+        file, ends = clean(name), ", ".join(taken)
+        raise Told(
+            f"{file}: this phase takes files that end in {ends}. It was not taken, and does not count against you.",
+            f"{file}：本赛段只接收扩展名为 {ends} 的文件。该文件未被接收，也不计入提交次数。",
+        )
 
 
 def _require_size(name: str, size: int, limit_bytes: int) -> None:

@@ -16,6 +16,7 @@ from palestra.contest.standing import Row, track_of
 from palestra.errors import PalestraError
 
 ORGANISER = Viewer(role="organiser")
+JUDGED = "judged once"  # in the place of an interval: referees decide each case once, so nothing is resampled
 
 
 def print_board(contest: Contest, phase_id: str, public: bool, json: bool) -> None:
@@ -28,9 +29,10 @@ def print_board(contest: Contest, phase_id: str, public: bool, json: bool) -> No
     if json:
         console.show_json([as_record(row) for row in rows])
         return
-    track = track_of(contest.state.phase(phase_id))
+    phase = contest.state.phase(phase_id)
+    track = track_of(phase)
     ranked = [Spot(row.rank, row.band, row.entry.name, row.entry.metrics) for row in rows if row.rank is not None]
-    console.show_board(track, ranked, json=False)
+    console.show_board(track, ranked, False, *([JUDGED] if phase.match else []))
     for row in rows:
         if row.rank is None:
             value = row.entry.metrics[track.ranks.name].value

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.records import Order
-from palestra.worlds.eye import Camera, Look, Person, Picture, Renderer, draw_camera, draw_person, mirrored, slipped
+from palestra.worlds.eye import Picture, Renderer
+from palestra.worlds.eye_scene import Camera, Look, Person, draw_camera, draw_person, mirrored, slipped
 from palestra.worlds.people import Census, Profile, draw_profiles
 
 SLIP_MM = 1.5  # how far a headset sits from where it sat before

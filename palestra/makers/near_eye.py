@@ -23,7 +23,8 @@ from palestra.makers.common import (
     write_png,
 )
 from palestra.records import Order, Part, Plan
-from palestra.worlds.eye import Look, Renderer
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import Look
 from palestra.worlds.people import Profile, scaled
 from palestra.worlds.targets import plane_points
 

@@ -1,6 +1,7 @@
 """A synthetic gaze-prediction data set: people follow the two patterns, short clips of one eye are kept."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,8 @@ from palestra.makers.common import (
     write_png,
 )
 from palestra.records import Order, Part, Plan
-from palestra.worlds.eye import Look, Renderer, mirrored
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import Camera, Look, Person, mirrored
 from palestra.worlds.gaze import MOVEMENTS, Trace, draw_mover, pick_windows, watch
 from palestra.worlds.people import Profile, scaled
 from palestra.worlds.targets import FARTHEST_CM, NEAREST_CM, STATUSES, Targets, random_pattern, ring_pattern
@@ -53,7 +55,7 @@ _SIZES = {
 
 
 @dataclass(frozen=True)
-class _Share:
+class Share:
     """One person's part of a split: how many clips of each pattern and eye, and their names."""
 
     split: str
@@ -66,17 +68,17 @@ class _Share:
 
 
 def plan(order: Order) -> Plan:
-    shares = _shares(order)
+    everybody = shares(order)
     # Without pictures a sequence still costs its simulation.
     unit = {split: 1 if "images" in order.without else _pictures(split) for split in FRAMES}
     parts = [
         Part(f"{share.split}/{share.person}", share.sequences * unit[share.split], partial(_write_share, order, share))
-        for share in shares
+        for share in everybody
     ]
-    first = shares[0]
+    first = everybody[0]
     # One sequence with its pictures tells enough; without them, some more even out what is written once.
     names = ["sample"] if "images" not in order.without else [f"sample-{i}" for i in range(8)]
-    sample = _Share(first.split, first.person, {("ring", "left"): names})
+    sample = Share(first.split, first.person, {("ring", "left"): names})
     weight = unit[first.split] * len(names)
     return Plan(parts, Part("sample", weight, partial(_write_share, order, sample)), partial(_finish, order))
 
@@ -90,8 +92,8 @@ def _people(order: Order) -> dict[str, dict[str, Profile]]:
     return people
 
 
-def _shares(order: Order) -> list[_Share]:
-    shares = []
+def shares(order: Order) -> list[Share]:
+    found = []
     for split, people in _people(order).items():
         counts = _counts(order, split, list(people))
         names = iter(rng_for(order, "names", split).permutation(sum(counts.values())))
@@ -100,8 +102,8 @@ def _shares(order: Order) -> list[_Share]:
                 (pattern, eye): [f"{next(names):04d}" for _ in range(counts[person, pattern, eye])]
                 for pattern, eye in _filmed(order)
             }
-            shares.append(_Share(split, person, clips))
-    return shares
+            found.append(Share(split, person, clips))
+    return found
 
 
 def _counts(order: Order, split: str, people: list[str]) -> dict[tuple[str, str, str], int]:
@@ -136,20 +138,6 @@ def _pictures(split: str) -> int:
     return GIVEN if split == "test" else FRAMES[split]
 
 
-def _write_share(order: Order, share: _Share, folder: Path) -> None:
-    profile = _people(order)[share.split][share.person]
-    frames = []
-    for (pattern, eye), names in share.clips.items():
-        # The headset sits the same for all clips of a person, as in one session.
-        renderer = Renderer(eye_of(order, share.person, profile, eye), headset(order, share.person, eye))
-        for name, clip in zip(names, _clips(order, share, pattern, eye), strict=True):
-            _write_clip(order, renderer, clip, share.split, name, folder)
-            frames.append(_about_frames(clip, share.split, name))
-    kept = folder / "truth" / "parts"
-    kept.mkdir(parents=True, exist_ok=True)
-    pl.concat(frames).write_parquet(kept / f"{share.split}-{share.person}.parquet")
-
-
 @dataclass(frozen=True)
 class _Clip:
     """Some frames in a row of a recording, as the data set keeps them: seen from the mirrored side where it is one."""
@@ -160,7 +148,52 @@ class _Clip:
     frames: slice
 
 
-def _clips(order: Order, share: _Share, pattern: str, eye: Literal["left", "right"]) -> list[_Clip]:
+@dataclass(frozen=True)
+class Film:
+    """What one eye of a person does through one pattern: who is before which camera, and the clips, by name."""
+
+    split: str
+    person: Person
+    camera: Camera
+    looks: dict[str, list[Look]]
+    labels: dict[str, NDArray[np.float64]]  # (n, 3) as the data set gives them
+
+
+def films(order: Order, share: Share) -> Iterator[Film]:
+    """All that is filmed of a person, before anything is drawn."""
+    for (_, eye), clips in _takes(order, share):
+        yield Film(
+            share.split,
+            *_scene(order, share, eye),
+            {name: _looks(clip, share.split) for name, clip in clips.items()},
+            {name: _labels(clip) for name, clip in clips.items()},
+        )
+
+
+def _takes(order: Order, share: Share) -> Iterator[tuple[tuple[str, Literal["left", "right"]], dict[str, _Clip]]]:
+    for (pattern, eye), names in share.clips.items():
+        yield (pattern, eye), dict(zip(names, _clips(order, share, pattern, eye), strict=True))
+
+
+def _scene(order: Order, share: Share, eye: str) -> tuple[Person, Camera]:
+    """The headset sits the same for all clips of a person, as in one session."""
+    profile = _people(order)[share.split][share.person]
+    return eye_of(order, share.person, profile, eye), headset(order, share.person, eye)
+
+
+def _write_share(order: Order, share: Share, folder: Path) -> None:
+    frames = []
+    for (_, eye), clips in _takes(order, share):
+        renderer = Renderer(*_scene(order, share, eye))
+        for name, clip in clips.items():
+            _write_clip(order, renderer, clip, share.split, name, folder)
+            frames.append(_about_frames(clip, share.split, name))
+    kept = folder / "truth" / "parts"
+    kept.mkdir(parents=True, exist_ok=True)
+    pl.concat(frames).write_parquet(kept / f"{share.split}-{share.person}.parquet")
+
+
+def _clips(order: Order, share: Share, pattern: str, eye: Literal["left", "right"]) -> list[_Clip]:
     """As many valid clips as asked for, from one recording after another."""
     mover = draw_mover(rng_for(order, "mover", share.person))
     rng = rng_for(order, "watch", share.person, pattern, eye)
@@ -181,19 +214,27 @@ def _clips(order: Order, share: _Share, pattern: str, eye: Literal["left", "righ
 def _write_clip(order: Order, renderer: Renderer, clip: _Clip, split: str, name: str, folder: Path) -> None:
     home = folder / RELEASE / split
     labels = folder / "truth" / "labels" if split == "test" else home / "labels"
-    write_labels(_aligned(clip.trace.label[clip.frames], clip.eye), labels / f"{name}.txt")
+    write_labels(_labels(clip), labels / f"{name}.txt")
     pictures = home / "sequences" / name
     pictures.mkdir(parents=True, exist_ok=True)
     if "images" in order.without:
         return
     noise = rng_for(order, "noise", split, name)
-    start = clip.frames.start
-    for i in range(_pictures(split)):
-        at = start + i
-        # The renderer knows left eyes; a right eye is one seen in a mirror.
-        gaze = clip.trace.gaze[at] if clip.eye == "left" else mirrored(clip.trace.gaze[at])
-        look = Look(gaze, float(clip.trace.pupil_mm[at]), float(clip.trace.opening[at]))
+    for i, look in enumerate(_looks(clip, split)):
         write_png(flipped(renderer.render(look, noise)).image, pictures / f"{i:03d}.png")
+
+
+def _looks(clip: _Clip, split: str) -> list[Look]:
+    """What is photographed of a clip, for the renderer: it knows left eyes, and a right one is one seen in a mirror."""
+    shown = slice(clip.frames.start, clip.frames.start + _pictures(split))
+    trace = clip.trace
+    gaze = trace.gaze[shown] if clip.eye == "left" else mirrored(trace.gaze[shown])
+    rows = zip(gaze, trace.pupil_mm[shown], trace.opening[shown], strict=True)
+    return [Look(direction, float(pupil_mm), float(opening)) for direction, pupil_mm, opening in rows]
+
+
+def _labels(clip: _Clip) -> NDArray[np.float64]:
+    return _aligned(clip.trace.label[clip.frames], clip.eye)
 
 
 def _aligned(vectors: NDArray[np.float64], eye: str) -> NDArray[np.float64]:
@@ -229,7 +270,7 @@ def _finish(order: Order, folder: Path) -> None:
     truth = folder / "truth"
     rows = [
         {"sequence": name, "split": share.split, "person": share.person, "eye": eye, "pattern": pattern}
-        for share in _shares(order)
+        for share in shares(order)
         for (pattern, eye), names in share.clips.items()
         for name in names
     ]

@@ -22,7 +22,8 @@ from palestra.makers.common import (
     write_png,
 )
 from palestra.records import Order, Part, Plan
-from palestra.worlds.eye import Look, Renderer, mirrored
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import Camera, Look, Person, mirrored
 from palestra.worlds.gaze import Trace, draw_mover, watch
 from palestra.worlds.people import Profile, scaled
 from palestra.worlds.targets import FARTHEST_CM, NEAREST_CM, ring_pattern
@@ -48,7 +49,7 @@ _SIZES = {
 
 
 @dataclass(frozen=True)
-class _Sequence:
+class Sequence:
     name: str
     person: str
     eye: Literal["left", "right"]
@@ -58,13 +59,13 @@ class _Sequence:
 
 
 def plan(order: Order) -> Plan:
-    parts = [_part(order, item) for item in _sequences(order)]
+    parts = [_part(order, item) for item in sequences(order)]
     # About as many frames for each label as in the whole.
-    sample = _part(order, _Sequence("S_sample", "P01", "left", 24, (0,), (1,)))
+    sample = _part(order, Sequence("S_sample", "P01", "left", 24, (0,), (1,)))
     return Plan(parts, sample, partial(_finish, order))
 
 
-def _part(order: Order, sequence: _Sequence) -> Part:
+def _part(order: Order, sequence: Sequence) -> Part:
     labels = len(sequence.given) + len(sequence.hidden)
     weight = labels if "images" in order.without else sequence.frames
     return Part(sequence.name, weight, partial(_write_sequence, order, sequence))
@@ -74,7 +75,7 @@ def _people(order: Order) -> dict[str, Profile]:
     return draw_cast(order, scaled(SEGMENTATION_PEOPLE, _SIZES[order.size].people))
 
 
-def _sequences(order: Order) -> list[_Sequence]:
+def sequences(order: Order) -> list[Sequence]:
     """Every person is in at least one sequence, many in several: folds by sequence share people."""
     size, rng = _SIZES[order.size], rng_for(order, "sequences")
     people = list(_people(order))
@@ -87,20 +88,24 @@ def _sequences(order: Order) -> list[_Sequence]:
         chosen = rng.choice(count, given + HIDDEN, replace=False).tolist()
         eye: Literal["left", "right"] = "left" if rng.random() < 0.5 else "right"
         made.append(
-            _Sequence(f"S_{k}", person, eye, count, tuple(sorted(chosen[:given])), tuple(sorted(chosen[given:])))
+            Sequence(f"S_{k}", person, eye, count, tuple(sorted(chosen[:given])), tuple(sorted(chosen[given:])))
         )
     return made
 
 
-def _write_sequence(order: Order, sequence: _Sequence, folder: Path) -> None:
+def scene(order: Order, sequence: Sequence) -> tuple[Person, Camera]:
+    """Who is before which camera."""
     profile = _people(order)[sequence.person]
-    eye = eye_of(order, sequence.person, profile, sequence.eye)
-    renderer = Renderer(eye, headset(order, sequence.name))
+    return eye_of(order, sequence.person, profile, sequence.eye), headset(order, sequence.name)
+
+
+def _write_sequence(order: Order, sequence: Sequence, folder: Path) -> None:
+    renderer = Renderer(*scene(order, sequence))
     noise = rng_for(order, "noise", sequence.name)
     home, truth = folder / RELEASE / "participant" / sequence.name, folder / "truth" / sequence.name
     home.mkdir(parents=True, exist_ok=True)
     truth.mkdir(parents=True, exist_ok=True)
-    for n, look in enumerate(_looks(order, sequence)):
+    for n, look in enumerate(looks(order, sequence)):
         if "images" in order.without and n not in sequence.given + sequence.hidden:
             continue
         # All sequences look the same way round: the eye on the camera's right, the person's left, is mirrored.
@@ -113,15 +118,15 @@ def _write_sequence(order: Order, sequence: _Sequence, folder: Path) -> None:
             np.save(truth / f"{n}.npy", picture.mask)
 
 
-def _looks(order: Order, sequence: _Sequence) -> list[Look]:
+def looks(order: Order, sequence: Sequence) -> list[Look]:
     """The ring pattern at 5 Hz, walked again where it is too short. Blinks stay: this subset keeps them."""
     mover = draw_mover(rng_for(order, "mover", sequence.person))
     rng = rng_for(order, "watch", sequence.name)
-    looks: list[Look] = []
-    while len(looks) < sequence.frames:
+    found: list[Look] = []
+    while len(found) < sequence.frames:
         trace = watch(ring_pattern(rng.uniform(NEAREST_CM, FARTHEST_CM)), mover, sequence.eye, rng)
-        looks += [_look(trace, sequence.eye, at) for at in range(0, len(trace.time_s), EVERY)]
-    return looks[: sequence.frames]
+        found += [_look(trace, sequence.eye, at) for at in range(0, len(trace.time_s), EVERY)]
+    return found[: sequence.frames]
 
 
 def _look(trace: Trace, eye: str, at: int) -> Look:
@@ -130,12 +135,12 @@ def _look(trace: Trace, eye: str, at: int) -> Look:
 
 
 def _finish(order: Order, folder: Path) -> None:
-    sequences = _sequences(order)
-    images = [f"{item.name}/{n}.png" for item in sequences for n in range(item.frames)]
-    labels = [f"{item.name}/label_{n}.npy" for item in sequences for n in item.given]
+    filmed = sequences(order)
+    images = [f"{item.name}/{n}.png" for item in filmed for n in range(item.frames)]
+    labels = [f"{item.name}/label_{n}.npy" for item in filmed for n in item.given]
     (folder / RELEASE / "images.txt").write_text("\n".join(images) + "\n")
     (folder / RELEASE / "labels.txt").write_text("\n".join(labels) + "\n")
-    rows = [{"sequence": item.name, "person": item.person, "eye": item.eye} for item in sequences]
+    rows = [{"sequence": item.name, "person": item.person, "eye": item.eye} for item in filmed]
     pl.DataFrame(rows).write_csv(folder / "truth" / "sequences.csv")
     write_people(_people(order), folder / "truth" / "people.csv")
     write_made(order, TRACK, folder)

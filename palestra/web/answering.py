@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from palestra.contest.uploads import UnknownUpload, WrongOffset
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
 from palestra.web.api_views import Problem
-from palestra.web.askers import LANGUAGE, is_program, language_of
+from palestra.web.askers import LANGUAGE, NO_PAGES, came_from, is_program, language_of
 from palestra.web.gate import Caller, FormRunOut, caller_of
 from palestra.web.rendering import render
 from palestra.web.show_public import frame
@@ -79,12 +79,19 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
         message=_told(error, problem),
         faults=tuple(problem.faults),
         reference=problem.reference,
+        back=_back(request),
     )
     try:
         return page(request, "error.html", view, problem.status)
     except Exception:  # a page about an error must not need what has failed
         log.exception("the error page failed")
         return Response(problem.error, status_code=problem.status, media_type=MediaType.TEXT)
+
+
+def _back(request: Request[Any, Any, Any]) -> str:
+    """The page that a form was sent from. Who asks for a page is not led back to it."""
+    where = came_from(request.app.state.site, request) if request.method != "GET" else ""
+    return "/" if not where or where.startswith(NO_PAGES) else where
 
 
 def _told(error: Exception, problem: Problem) -> str:

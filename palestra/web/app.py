@@ -20,7 +20,7 @@ from palestra.web import account_actions, desk_actions, match_opening, team_acti
 from palestra.web.answering import PROBLEMS, answer_error
 from palestra.web.api import READS, action_routes
 from palestra.web.forms import do
-from palestra.web.gate import Gate, require_csrf
+from palestra.web.gate import Gate
 from palestra.web.live import live, touched
 from palestra.web.match_pages import MATCHES
 from palestra.web.operating import OPERATING
@@ -28,6 +28,7 @@ from palestra.web.pages import PAGES
 from palestra.web.pages_desk import DESK
 from palestra.web.pages_hall import HALL
 from palestra.web.pages_outside import OUTSIDE
+from palestra.web.run_out import require_own_form
 from palestra.web.site import Site
 from palestra.web.tail import channels_of, follow
 from palestra.web.transfers import TRANSFERS
@@ -69,7 +70,7 @@ def create_app(site: Site) -> Litestar:
     static = create_static_files_router("/static", [STATIC], cache_control=None, include_in_schema=False)
     app = Litestar(
         [*routes, static],
-        before_request=require_csrf,
+        before_request=require_own_form,
         dependencies={"site": Provide(lambda: site, sync_to_thread=False)},
         exception_handlers={Exception: answer_error},
         lifespan=[running],

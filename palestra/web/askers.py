@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from litestar import Request
 
@@ -10,6 +11,7 @@ from palestra.web.words import LANGUAGES
 
 LANGUAGE = "palestra_language"
 PROGRAMS = ("/api", "/live", "/health", "/metrics")
+NO_PAGES = (*PROGRAMS, "/static", "/do/", "/sign-in/")  # what no form of ours stands on
 
 
 def language_of(request: Request[Any, Any, Any]) -> str:
@@ -34,6 +36,20 @@ def preferred(accepted: str) -> str:
 def address_of(site: Site, request: Request[Any, Any, Any]) -> str:
     """Where people reach the server: as it was set up, else as they have just reached it."""
     return site.setup.address or str(request.base_url).rstrip("/")
+
+
+def local_path(wanted: str) -> str:
+    """An address of ours, and of nobody else: browsers take a backslash for a slash, and leave out tabs."""
+    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
+    return wanted if ours else "/"
+
+
+def came_from(site: Site, request: Request[Any, Any, Any]) -> str:
+    """Where on our site the browser says that it was; empty where it was on none of our pages, or does not say."""
+    said = urlsplit(request.headers.get("referer", ""))
+    if not said.netloc or said.netloc != urlsplit(address_of(site, request)).netloc:
+        return ""
+    return local_path(said.path + (f"?{said.query}" if said.query else ""))
 
 
 def is_program(request: Request[Any, Any, Any]) -> bool:

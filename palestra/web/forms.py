@@ -16,10 +16,10 @@ from palestra.contest.rule_values import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
 from palestra.web.actions import ACTIONS, Done, require_plain
 from palestra.web.api import keep_session
-from palestra.web.askers import language_of
+from palestra.web.askers import language_of, local_path
 from palestra.web.gate import caller_of, needs, organisers_only
 from palestra.web.once import perform
-from palestra.web.refusing import fields_of, local_path, refused
+from palestra.web.refusing import fields_of, refused
 from palestra.web.site import Site
 from palestra.web.views import Notice
 from palestra.web.words import say

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from litestar import MediaType, Request, Response, get
+from litestar import MediaType, Request, Response, get, route
 from litestar.exceptions import ServiceUnavailableException
 from litestar.handlers import HTTPRouteHandler
 from sqlalchemy.exc import DBAPIError
@@ -22,7 +22,8 @@ class Health(msgspec.Struct, frozen=True):
     behind: int  # events that are written and not taken in yet
 
 
-@get("/health", sync_to_thread=True, tags=["operating"])
+# Balancers ask with HEAD.
+@route("/health", http_method=["GET", "HEAD"], sync_to_thread=True, tags=["operating"])
 def health(site: Site) -> Health:
     """Whether the server answers and reaches its database."""
     try:

@@ -15,11 +15,10 @@ from palestra.web import limits, missing, show_award, show_live, show_public, sh
 from palestra.web import live_views as lv
 from palestra.web import people_views as pv
 from palestra.web.answering import page
-from palestra.web.askers import address_of, language_of
+from palestra.web.askers import address_of, language_of, local_path
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.gate import caller_of, viewer_from
 from palestra.web.missing import there
-from palestra.web.refusing import local_path
 from palestra.web.site import Site, in_thread
 from palestra.web.translating import shown
 

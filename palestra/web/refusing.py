@@ -10,20 +10,14 @@ from litestar.datastructures import FormMultiDict
 
 from palestra.errors import PalestraError
 from palestra.web.answering import page, problem_of
-from palestra.web.askers import PROGRAMS, language_of
+from palestra.web.askers import NO_PAGES, language_of, local_path
+from palestra.web.gate import BROWSER, caller_of
 from palestra.web.refilling import Sent, refilled
 from palestra.web.rendering import render
 from palestra.web.views import ErrorPage
 
-NO_PAGES = (*PROGRAMS, "/static", "/do/", "/sign-in/")  # what no form of ours stands on
 OF_THE_CONNECTION = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
 OF_A_BODY = (b"content-type", b"content-length", b"transfer-encoding")
-
-
-def local_path(wanted: str) -> str:
-    """An address of ours, and of nobody else: browsers take a backslash for a slash, and leave out tabs."""
-    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
-    return wanted if ours else "/"
 
 
 def fields_of(form: FormMultiDict | Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
@@ -63,11 +57,23 @@ async def page_at(request: Request[Any, Any, Any], address: str) -> str:
     scope = {
         **{key: value for key, value in request.scope.items() if key in OF_THE_CONNECTION},
         "method": "GET", "path": path, "raw_path": parts.path.encode(), "query_string": parts.query.encode(),
-        "headers": [pair for pair in request.scope["headers"] if pair[0].lower() not in OF_A_BODY],
+        "headers": _headers(request),
     }  # fmt: skip
     answer = _Answer()
     await request.app(scope, answer.receive, answer.send)  # type: ignore[arg-type]
     return answer.page
+
+
+def _headers(request: Request[Any, Any, Any]) -> list[tuple[bytes, bytes]]:
+    """Those of whoever asks. Who came without a number of their browser gets one with the answer to their own request:
+    the forms of the page must be of that one."""
+    kept = [(name.lower(), value) for name, value in request.scope["headers"] if name.lower() not in OF_A_BODY]
+    caller = caller_of(request)
+    if caller.viewer.account:
+        return kept
+    cookies = [value for name, value in kept if name == b"cookie"]
+    cookie = b"; ".join([*cookies, f"{BROWSER}={caller.secret}".encode()])
+    return [*((name, value) for name, value in kept if name != b"cookie"), (b"cookie", cookie)]
 
 
 class _Answer:

@@ -121,7 +121,7 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
     name = expected_name(phase.file_name, team.name, now, state.rules(now).zone) if phase.file_name and team else ""
     return v.UploadForm(
         phase=phase.id,
-        suffixes=(".zip", ".tar.gz") if track.live else tuple(dict.fromkeys((track.suffix, ".zip"))),
+        suffixes=submitting.kinds(track),
         limit_bytes=phase.limit_bytes if most is None else min(phase.limit_bytes, most),
         limited_by_data=most is not None and most < phase.limit_bytes,
         file_name=name,

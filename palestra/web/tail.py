@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL
 from palestra.web.site import Site
 
-LOOK_S = 0.02  # between two looks at SQLite, which wakes nobody
+LOOK_S = 0.01  # between two looks at SQLite, which wakes nobody
 RETRY_S = 1.0  # between two tries to listen again
 LONGEST_S = 5.0  # without taking in what there is: a notice may be lost with its connection
 

@@ -12,14 +12,15 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:  # the records live beside the renderer, which imports this module
-    from palestra.worlds.eye import Camera, Person
+if TYPE_CHECKING:  # the records import this module
+    from palestra.worlds.eye_scene import Camera, Person
 
 Array = npt.NDArray[Any]
 
 AQUEOUS_INDEX = 1.336
 CORNEA_TO_IRIS_MM = 3.6  # depth of the anterior chamber, cornea included
 LID_AXES_MM = np.array([17.0, 14.8, 12.8])  # the lids slide on this ellipsoid around the ball and the cornea
+GLASSES_Z_MM = 21.0  # how far before the ball's centre glasses are worn
 CLOSED_GAP_MM = 0.2  # what annotators still draw of a closed eye: a sliver
 LASH_STEPS = np.linspace(0.0, 1.0, 6)
 _ALONG = np.linspace(0.0, 1.0, 81)  # nasal to temporal corner

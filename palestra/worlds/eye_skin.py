@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from palestra.worlds.eye_optics import LID_AXES_MM, angles_deg, lids_at, unit
+from palestra.worlds.eye_optics import GLASSES_Z_MM, LID_AXES_MM, angles_deg, lids_at, unit
 
-if TYPE_CHECKING:  # the records live beside the renderer, which imports this module
-    from palestra.worlds.eye import Camera, Person
+if TYPE_CHECKING:  # the records import this module
+    from palestra.worlds.eye_scene import Camera, Person
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +26,7 @@ HALF_SIZE = HEIGHT // 2, WIDTH // 2
 CELL_PX = 10  # light and relief are smooth: they are computed on a coarse grid and enlarged
 IRIS_RINGS, IRIS_SPOKES = 64, 512
 BANK = 1024
-GLASSES_Z_MM = 21.0
+MOST_LIGHT = 5.0
 SCLERA_MARGIN_PX = 50  # half-size: how far the white's texture may follow the gaze
 
 
@@ -76,7 +76,8 @@ def light_on(camera: Camera, points_mm: Array, normals: Array) -> Array:
         return np.asarray((camera.led_power * (0.2 + 0.8 * cosine) / distance**2).sum(-1))
 
     reference = received(np.array([0.0, 0.0, 12.0]), np.array([0.0, 0.0, 1.0]))
-    return received(points_mm, normals) / reference
+    # A light that all but touches the skin burns it out; more than that would ring when the grid is enlarged.
+    return np.minimum(received(points_mm, normals) / reference, MOST_LIGHT)
 
 
 def _face_depth(person: Person, x_mm: Array, y_mm: Array) -> Array:
@@ -147,7 +148,7 @@ def skin_albedo(person: Person, camera: Camera, face: Face, rng: np.random.Gener
     size = HALF_SIZE
     rough = 1 + 0.05 * cut_out(coarse, *size, rng) + 0.028 * cut_out(mid, *size, rng)
     rough += person.pores * (cut_out(fine, *size, rng) + 0.35 * cut_out(grain, *size, rng))
-    rough += person.oil * np.maximum(cut_out(fine, *size, rng) - 1.4, 0)
+    rough += person.oil * np.maximum(cut_out(fine, *size, rng) - 2.1, 0)
     skin = np.asarray(person.skin_tone * rough * _wrinkles(person, camera, rng), dtype=np.float32)
     skin *= _brow(person, camera, rng)
     # The inner corner and the socket below the eye have thin, darker skin.
@@ -327,11 +328,12 @@ class Still:
     clear: Array  # uint8, full size: 0 where a frame or rim hides the eye
 
 
-def paint_still(person: Person, camera: Camera, region: Region, rng: np.random.Generator) -> Still:
-    lens, glasses, rim = vignette(camera), spectacles(person, camera, rng), rim_shadow(camera)
+def paint_still(person: Person, device: Camera, camera: Camera, region: Region, rng: np.random.Generator) -> Still:
+    """The device as it is draws what is before the eye; as it sees through glasses, what is behind them."""
+    lens, glasses, rim = vignette(device), spectacles(person, device, rng), rim_shadow(device)
     face = face_seen(person, camera)
     scale = 255 * camera.exposure
-    face_gain = lens * np.clip(_enlarged(face.light), 0.05, 5.0) * scale
+    face_gain = lens * np.clip(_enlarged(face.light), 0.05, MOST_LIGHT) * scale
     painted = 0.8 * camera.haze * lens + face_gain * skin_albedo(person, camera, face, rng)
     painted = cv2.GaussianBlur(painted.astype(np.float32), (0, 0), 0.2 * camera.blur_px)
     ball_gain = lens * np.clip(ball_light(camera), 0.05, 3.0) * scale

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from palestra.worlds.eye import IRIS, PUPIL, SCLERA, Array, Ellipse, Look, Renderer, draw_camera, draw_person
+from palestra.worlds.eye import IRIS, PUPIL, SCLERA, Array, Ellipse, Renderer
 from palestra.worlds.eye_optics import ellipse_of
+from palestra.worlds.eye_scene import Look, draw_camera, draw_person, pupil_in_light
 from palestra.worlds.gaze import to_vectors
 from palestra.worlds.people import Census, draw_profiles, scaled
 
@@ -18,6 +19,7 @@ MEDIAN = (50,)
 SMALLEST_PUPIL_PX = 600  # below this area a lid hides too much of the pupil to measure it
 BRIGHT, SPOT_PX = 235, 3  # grey level and area from which a spot counts
 BURNT, BLACK = 250, 10
+NARROW_PX = 400
 CORNER_PX, CENTRE_PX = 40, (50, 70)  # side of a corner's square; half height and half width of the centre
 EDGE_PX = np.arange(-12, 13, 0.5)  # where a profile across the pupil's edge is read
 EDGE_ENDS = 8  # readings at each end of it that tell the levels inside and outside
@@ -161,12 +163,20 @@ def _pictures(rng: np.random.Generator, people: int, looks: int) -> Iterator[tup
     for profile in draw_profiles(scaled(_CENSUS, people), rng):
         person = draw_person(profile, rng)
         renderer = Renderer(person, draw_camera(rng))
+        wide = rng.random() < 0.5
         for _ in range(looks):
-            yaw_deg, pitch_deg = rng.uniform(-15, 15, 2)
-            pupil_mm = float(np.clip(person.pupil_mm * rng.normal(1, 0.08), 2, 7))
-            opening = float(np.clip(rng.normal(0.88, 0.12), 0.45, 1))
+            yaw_deg, pitch_deg = rng.uniform(-18, 18, 2)
+            pupil_mm = pupil_in_light(person, float(np.exp(rng.uniform(*np.log((8.0, 400.0))))))
+            opening = float(np.clip(rng.normal(0.84, 0.22), 0.35, 1.15))
             picture = renderer.render(Look(to_vectors(yaw_deg, pitch_deg), pupil_mm, opening), rng)
-            yield picture.image, picture.mask
+            shown = slice(None) if wide else _narrow_part(rng)
+            yield picture.image[:, shown], picture.mask[:, shown]
+
+
+def _narrow_part(rng: np.random.Generator) -> slice:
+    """What a device sends that takes pictures upright, as device A does: 400 columns, often not around the eye."""
+    left = int(np.clip(rng.normal(150, 35), 40, 230))
+    return slice(left, left + NARROW_PX)
 
 
 def _levels(image: Array, mask: Array) -> dict[str, float]:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from palestra.contest.database import connect
-from tests.databases import SORTS, Made, new_database
+from tests.databases import Made, new_database, on_sorts
 
 START_MS = 1_668_000_000_000  # some day in November 2022
 
@@ -26,10 +26,13 @@ class Clock:
         return self.at
 
 
+# The parts that speak to the database themselves, and what is moved from one to the other. These tests run on both with
+# `make test`; those of the parts that are made of them need not.
+ON_BOTH = ("backup", "contest", "database", "jobs", "keys", "log", "passwords", "throttle", "uploads", "worker")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Whatever needs a database is tested on each sort."""
-    if "database_sort" in metafunc.fixturenames:
-        metafunc.parametrize("database_sort", SORTS, indirect=True, scope="function")
+    on_sorts(metafunc, ON_BOTH, scope="function")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from palestra.contest import events as e
 from palestra.contest.events import Body, Event
 from palestra.contest.fold import apply
 from palestra.contest.rules import Phase, Promotion, Quota, Rules, Verification, Words
-from palestra.contest.standing import Row, board
+from palestra.contest.standing import Row, board, track_of
 from palestra.contest.state import State
 from palestra.contest.submitting import Sent
 from palestra.errors import PalestraError
@@ -101,8 +101,8 @@ class Story:
 
     def submit(self, team: str, phase: str = "first") -> str:
         name = self.new("s")
-        by = self.captain(team)
-        self.add(*submitting.receive(self.state, self.now, Sent(name, team, phase, "f" * 64, "a.csv", 10)), by=by)
+        by, ending = self.captain(team), submitting.kinds(track_of(self.state.phase(phase)))[0]
+        self.add(*submitting.receive(self.state, self.now, Sent(name, team, phase, "f" * 64, f"a{ending}", 10)), by=by)
         return name
 
     def baseline(self, value: float, name: str = "", phase: str = "first", **others: Any) -> str:

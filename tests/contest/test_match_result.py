@@ -20,6 +20,7 @@ from palestra.contest.reverifying import reverify
 from palestra.contest.rules import Award, MatchPlan, Words
 from palestra.contest.seeing import NOBODY, Viewer
 from palestra.contest.state import unpacked
+from palestra.contest.telling import print_board
 from palestra.records import Estimate
 from tests.contest.match_table import ANNA, BO, HEAD, SECOND, Table
 from tests.contest.match_table import START as TABLE_START
@@ -204,13 +205,32 @@ def test_a_state_with_results_on_site_survives_being_packed():
         assert fold(events[cut:], unpacked(packed)) == found.story.state
 
 
+def kept_in(folder, clock):
+    """A contest in a folder, at the time that the clock says."""
+    files, address = Files.open(str(folder / "files")), sqlite_address(folder / "contest.db")
+    return Contest(open_database(address), files, lambda: clock[0])
+
+
+def test_a_printed_board_says_of_what_referees_judged_that_they_did(tmp_path: Path, capsys):
+    found, clock = Contested().play("red", BOTH, ONE, NONE, ONE).publish("red"), [0]
+    found.online("blue", 0.7)
+    contest = kept_in(tmp_path, clock)
+    for event in found.story.events:
+        clock[0] = event.at
+        contest.act(event.by, lambda state, at, body=event.body: [body])
+    print_board(contest, "onsite", public=False, json=False)
+    assert "judged once" in (printed := capsys.readouterr().out) and "fewer than" not in printed
+    print_board(contest, "online", public=False, json=False)
+    assert "fewer than 5" in (printed := capsys.readouterr().out) and "judged" not in printed
+    contest.close()
+
+
 def test_boards_that_are_kept_follow_what_is_published(tmp_path: Path):
     found = Contested().play("red", BOTH, ONE, NONE, ONE).publish("red")
     case = list(found.table.match.turns["red"].cases)[1]
     found.ask(HEAD, m.CaseRuled, team="red", case=case, attempt=1, met=BOTH, reason="the second camera shows it")
     clock = [0]
-    files, address = Files.open(str(tmp_path / "files")), sqlite_address(tmp_path / "contest.db")
-    contest = Contest(open_database(address), files, lambda: clock[0])
+    contest = kept_in(tmp_path, clock)
     boards, seen = Boards(contest), []
     for event in found.story.events:
         clock[0] = event.at
@@ -220,7 +240,7 @@ def test_boards_that_are_kept_follow_what_is_published(tmp_path: Path):
             seen += [shown] if not seen or seen[-1] != shown else []
     assert seen == [[], ["1/2"], ["5/8"]]
     contest.close()
-    again = Boards(Contest(open_database(address), files, lambda: clock[0]))
+    again = Boards(kept_in(tmp_path, clock))
     assert [row.entry.exact["score"] for row in again.rows("onsite")] == ["5/8"]
 
 

@@ -10,7 +10,7 @@ from palestra.contest import events as e
 from palestra.contest import rules as rulebook
 from palestra.contest.rules import Promotion, Quota, Verification
 from palestra.contest.submitting import Sent
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, Told
 from tests.contest.story import DAY, HOUR, START, Story, a_phase, some_rules, two_phases
 
 MIDNIGHT = days.start_of(days.day_of(START, "Asia/Shanghai"), "Asia/Shanghai") + DAY  # in the contest's zone
@@ -241,10 +241,30 @@ def test_a_name_that_would_fail_on_our_side_is_refused(name):
         send(story, team, name)
 
 
-@pytest.mark.parametrize("name", ["results (2).csv", "答案.csv", "é" * 100, "a.tar.gz"])
+@pytest.mark.parametrize("name", ["results (2).csv", "答案.csv", "é" * 98 + ".csv", "A.CSV", "a.zip.csv"])
 def test_any_other_name_will_do(name):
     story, team = a_contest()
     assert send(story, team, name)
+
+
+@pytest.mark.parametrize(
+    ("track", "taken", "others"),
+    [
+        ("near-eye-gaze-v1", [".csv"], [".zip", ".json", ".txt", ""]),
+        ("gaze-prediction-v1", [".json"], [".zip", ".csv"]),
+        ("eye-segmentation-v1", [".json", ".zip"], [".csv", ".tar.gz"]),
+        ("near-eye-live-v1", [".zip", ".tar.gz", ".tgz"], [".csv", ".py"]),
+    ],
+)
+def test_a_file_of_a_kind_that_the_track_does_not_read_is_refused_with_the_kinds_that_it_does(track, taken, others):
+    story, team = a_contest(track=track)
+    for ending in taken:
+        send(story, team, f"a{ending}")
+    for ending in others:
+        with pytest.raises(Told) as told:
+            send(story, team, f"a{ending}")
+        assert f"a{ending}: this phase takes files that end in {', '.join(taken)}." in str(told.value)
+        assert f"扩展名为 {', '.join(taken)} 的文件" in told.value.zh
 
 
 # Baselines

@@ -123,7 +123,7 @@ def test_near_eye_calibration_is_part_of_the_truth(tiny):
 
 
 def test_gaze_prediction_has_the_paper_s_numbers_at_paper_size():
-    shares = gaze_maker._shares(PAPER)
+    shares = gaze_maker.shares(PAPER)
     people = gaze_maker._people(PAPER)
     assert {split: len(who) for split, who in people.items()} == {"train": 32, "validation": 8, "test": 40}
     assert len({name for who in people.values() for name in who}) == 80
@@ -137,7 +137,7 @@ def test_gaze_prediction_has_the_paper_s_numbers_at_paper_size():
 
 
 def test_sequence_names_do_not_tell_the_person():
-    shares = [share for share in gaze_maker._shares(PAPER) if share.split == "test"]
+    shares = [share for share in gaze_maker.shares(PAPER) if share.split == "test"]
     names = [name for share in shares for clips in share.clips.values() for name in clips]
     assert sorted(names) == [f"{i:04d}" for i in range(6400)]
     assert names != sorted(names)
@@ -184,7 +184,7 @@ def test_the_mirrored_eyes_look_the_same_way_round(tiny):
 
 
 def test_segmentation_has_the_paper_s_numbers_at_paper_size():
-    sequences = segmentation_maker._sequences(PAPER)
+    sequences = segmentation_maker.sequences(PAPER)
     assert len(sequences) == 200
     assert len({item.person for item in sequences}) == 74
     frames, given = [item.frames for item in sequences], [len(item.given) for item in sequences]

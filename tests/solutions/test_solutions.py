@@ -8,11 +8,14 @@ from palestra import registry, scoring, solving
 from palestra.collect.files import collect
 from palestra.errors import PalestraError, UnknownName
 from palestra.formats import openeds_segmentation as openeds
+from palestra.learners import is_ready
 from palestra.solutions.near_eye_gaze_pupil import corrected
 from palestra.solutions.pupil import find_pupil, read_grey
 from palestra.solutions.regression import fit_ridge
 
-ALL = [(solution.track, solution.name) for solution in registry.solutions() if solution.predict]
+ANSWERING = [solution for solution in registry.solutions() if solution.predict]
+ALL = [(solution.track, solution.name) for solution in ANSWERING if is_ready(solution)]
+UNTRAINED = [(solution.track, solution.name) for solution in ANSWERING if not is_ready(solution)]
 
 
 def value(track, data, answers):
@@ -28,6 +31,14 @@ def test_a_solution_answers_every_trial_and_beats_the_template(track_id, name, t
     found, blank = (value(track, data, answers) for answers in (collect(track, out, trials), track.blank(trials)))
     assert found < blank if track.ranks.better == "lower" else found > blank
     assert [path.name for path in tmp_path.iterdir()] == [out.name], "no parts are left behind"
+
+
+@pytest.mark.parametrize(("track_id", "name"), UNTRAINED)
+def test_a_solution_whose_weights_are_not_shipped_says_what_brings_them(track_id, name, tiny, cli, tmp_path):
+    ran = cli(
+        "solve", track_id, name, "--data", tiny(track_id), "--out", tmp_path / f"a{registry.track(track_id).suffix}"
+    )
+    assert ran.code == 1 and "make train-" in ran.err and not list(tmp_path.iterdir())
 
 
 UNHURRIED = {

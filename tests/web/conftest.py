@@ -25,7 +25,7 @@ from palestra.web.gate import BROWSER, SESSION
 from palestra.web.site import Setup, Site
 from tests.contest.conftest import Clock
 from tests.contest.story import DAY, START, a_phase, numbers, some_rules
-from tests.databases import Databases, Made, copy_of
+from tests.databases import Databases, Made, copy_of, on_sorts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -182,16 +182,13 @@ class As:
         return response
 
 
-# What is written, read back, locked or told of between processes may differ between databases. These tests run on both
-# with `make test`; all others run on SQLite, and on PostgreSQL with `make test-all`.
-ON_BOTH = ("walk", "desk_actions", "api", "transfers", "feed", "live", "tail", "gate", "hostile", "match_api")
+# What is written, locked or told of between processes may differ between databases, and what letters they take. These
+# tests run on both with `make test`.
+ON_BOTH = ("desk_actions", "transfers", "feed", "live", "tail", "hostile", "match_api")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "database_sort" in metafunc.fixturenames:
-        seldom = metafunc.module.__name__.rpartition("test_")[2] not in ON_BOTH
-        grown = pytest.param("postgresql", marks=[pytest.mark.slow] if seldom else [])
-        metafunc.parametrize("database_sort", ["sqlite", grown], indirect=True, scope="module")
+    on_sorts(metafunc, ON_BOTH, scope="module")
 
 
 @pytest.fixture

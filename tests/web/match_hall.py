@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from palestra.contest.place import Place
 from palestra.contest.seeing import viewer_of
 from palestra.web.match_opening import read_sheet
 from palestra.web.match_saying import who_is
-from tests.web.browsing import SIZES, Hall, Served, Window, database_in, opened
+from tests.web.browsing import SIZES, Hall, Served, Window, database_in, open_between, opened, write_head
 
 REFEREES = ("hugo", "rolf", "rita")  # the first is the head
 CAPTAINS = ("ann", "ben")
@@ -32,28 +31,21 @@ TABLETS: dict[str, ViewportSize] = {
 
 def write_table_contest(folder: Path, data: Path) -> Path:
     (folder / "table").symlink_to(data)
-    today = datetime.now(UTC).replace(microsecond=0)
-    before, begun, closes = (today + timedelta(days=days) for days in (-30, -1, 30))
-    online = f"opens = {before.isoformat()}\ncloses = {begun.isoformat()}\n"
-    onsite = f"opens = {begun.isoformat()}\ncloses = {closes.isoformat()}\n"
-    text = f"""[contest]
-id = "manip"
-name = {{ en = "Tabletop manipulation", zh = "桌面操作" }}
-zone = "Asia/Shanghai"
-
+    head = write_head("manip", "Tabletop manipulation", "桌面操作")
+    text = f"""{head}
 [[phase]]
 id = "online"
 title = {{ en = "Online", zh = "线上赛" }}
 track = "tabletop-manip-v1"
 data = "table"
-{online}promotion = {{ to = "onsite", top = 2 }}
+{open_between(-30, -1)}promotion = {{ to = "onsite", top = 2 }}
 
 [[phase]]
 id = "onsite"
 title = {{ en = "On site", zh = "线下赛" }}
 track = "tabletop-manip-v1"
 data = "table"
-{onsite}entry = "promoted"
+{open_between(-1, 30)}entry = "promoted"
 """
     file = folder / "contest.toml"
     file.write_text(text, "utf-8")
@@ -175,11 +167,6 @@ class MatchHall(Hall):
 
     def window_of(self, page: Page) -> Window:
         return next(one for one in self.windows if one.page is page)
-
-    def forgive(self) -> None:
-        """Browsers complain of a server that is not there."""
-        for window in self.windows:
-            window.complaints.clear()
 
 
 def match_hall_in(folder: Path, browser: Browser, data: Path, sort: str) -> Iterator[MatchHall]:

@@ -103,17 +103,14 @@ def test_a_form_that_is_refused_comes_back_filled_in_with_why_in_focus(hall: Hal
     expect(page.get_by_label("Name", exact=True)).to_have_value(ORGANISER)
     expect(page.get_by_label("E-mail")).to_have_value("o@example.org")
     expect(page.get_by_label("Password")).to_have_value("")
-    hall.windows[-1].complaints.clear()  # a browser tells of every answer that is an error
+    hall.forgive()
 
 
 # Submitting
 
 
 def test_a_submission_is_watched_until_its_score_and_other_screens_follow_without_reload(hall: Hall) -> None:
-    follow_a_submission(hall, "ann")
-
-
-def follow_a_submission(hall: Hall, captain: str) -> None:
+    captain = "ann"
     viewer, captain_window = hall.window(), hall.window(captain)
     board, screen = viewer.open("/boards/first"), viewer.tab("/screen?phase=first")
     mine = captain_window.tab("/phases/first")
@@ -244,7 +241,7 @@ def test_errors_are_told_in_the_viewers_language(hall: Hall) -> None:
         page = window.open(path)
         expect(page.get_by_role("heading", level=1)).to_have_text(words)
         assert not re.search("[a-z]{7,}", page.locator("main .error").inner_text().lower())
-    window.complaints.clear()  # the browser itself says of each that it was not found
+    hall.forgive()
 
 
 PUBLIC = ("/", "/boards/first", "/boards/first/print", "/data", "/audit", "/sign-in", "/register", "/screen")
@@ -354,8 +351,7 @@ def test_a_page_tells_of_a_lost_connection_and_shows_what_happened_meanwhile(hal
     expect(home.get_by_role("heading", name="We were away")).to_be_visible()
     expect(row_of(board, "Team Benjamin")).to_be_visible()
     assert was_never_reloaded(home, board)
-    for one in hall.windows:
-        one.complaints.clear()  # browsers complain of a server that is not there
+    hall.forgive()
 
 
 def meanwhile(place: Place) -> None:
@@ -393,7 +389,7 @@ def test_an_upload_that_is_cut_off_goes_on_where_it_stopped(hall: Hall) -> None:
     page.wait_for_url("**/submissions/*")
     expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()
     assert pieces == [0, 4 << 20, 4 << 20, 8 << 20]  # what was there already was not sent again
-    window.complaints.clear()
+    hall.forgive()
 
 
 # Live
@@ -424,16 +420,3 @@ def test_a_run_on_the_stage_shows_its_numbers_on_its_page_and_on_the_screen(
     expect(screen.get_by_text("Finished")).to_be_visible()
     assert was_never_reloaded(page, screen)
     assert organiser.faults() == []
-
-
-# The same on PostgreSQL
-
-
-@pytest.fixture
-def grown_hall(browser: Browser, tmp_path: Path, tiny: Callable[[str], Path]) -> Iterator[Hall]:
-    """The other tests here are run on PostgreSQL by `make test-all` alone."""
-    yield from hall_in(tmp_path, browser, tiny("near-eye-gaze-v1"), "postgresql")
-
-
-def test_a_submission_is_followed_on_postgresql_as_well(grown_hall: Hall) -> None:
-    follow_a_submission(grown_hall, "ann")

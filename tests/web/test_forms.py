@@ -10,9 +10,9 @@ from litestar.datastructures import FormMultiDict
 
 from palestra.errors import Refused
 from palestra.web.account_actions import MakeToken, Named
+from palestra.web.askers import local_path
 from palestra.web.desk_actions import Judge, MovePhase, Promote
 from palestra.web.forms import Kept, _next, as_notice, notice_of, read
-from palestra.web.refusing import local_path
 from palestra.web.team_actions import MakeTeam
 
 ZONE = "Asia/Shanghai"

@@ -222,6 +222,11 @@ def test_who_asks_too_often_is_told_to_wait(world: World) -> None:
     assert asked(world, "GET", "/").status == 200
 
 
+def test_a_balancer_may_ask_with_head_whether_the_server_is_well(world: World) -> None:
+    answer = asked(world, "HEAD", "/health")
+    assert (answer.status, answer.body) == (200, b"")
+
+
 @pytest.mark.parametrize("asks", [{"accept-language": "zh-CN"}, {"cookie": "palestra_language=zh"}, {}])
 def test_who_is_turned_away_is_told_so_in_their_language(world: World, asks: dict[str, str]) -> None:
     rebuilt(world, requests_per_s=1.0, burst=0)

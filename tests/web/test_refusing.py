@@ -7,6 +7,9 @@ import httpx
 import pytest
 
 from palestra.contest import events as e
+from palestra.contest import passwords
+from palestra.contest.database import writing
+from palestra.web.gate import BROWSER, SESSION
 from tests.web.conftest import As, World
 from tests.web.forms import Form, forms_in
 from tests.web.test_desk_actions import contest_toml
@@ -154,3 +157,76 @@ def test_a_page_about_an_error_says_each_fault_once(people: dict[str, As]) -> No
     answer = people["captain"].do("make-token", label="x", scopes="organise")
     assert answer.status_code == 422
     assert answer.text.count("some of what a member may do") == 1
+
+
+# Forms that have run out
+
+
+SITE = "http://testserver.local"
+PASSWORD = "correct horse battery staple"
+
+
+def sent_late(somebody: As, action: str, fields: dict[str, str], cookie: str, referer: str = SITE) -> httpx.Response:
+    """A form as a browser sends it whose session is no longer what it was when the page was opened."""
+    headers = {"cookie": cookie, "referer": f"{referer}{fields['page']}"}
+    answer = somebody.client.post(f"/do/{action}", data=fields, headers=headers, follow_redirects=False)
+    somebody.client.cookies.clear()
+    return answer
+
+
+def test_who_is_signed_out_meanwhile_signs_in_and_is_back_where_they_were(people: dict[str, As], world: World) -> None:
+    with writing(world.contest.engine) as connection:
+        passwords.set_password(connection, "ann", passwords.hashed(PASSWORD, "ann"), world.clock())
+    fields = {**form_on(people["captain"], "/team", "rename-team").fields, "page": "/team?x=1&y=2"}
+    answer = sent_late(people["captain"], "rename-team", {**fields, "name": "Another"}, f"{SESSION}=over")
+    assert answer.status_code == 401
+    assert is_back(answer, "/do/sign-in", "You are no longer signed in, so nothing was done.")
+    form = next(form for form in forms_in(answer.text) if form.action == "/do/sign-in")
+    assert form.fields["next"] == "/team?x=1&y=2"
+    cookie = f"{SESSION}=over; {BROWSER}={answer.cookies[BROWSER]}"  # as the answer gave it to the browser
+    given = {**form.fields, "name": "ann", "password": PASSWORD}
+    again = sent_late(people["captain"], "sign-in", given, cookie)
+    assert (again.status_code, again.headers["location"]) == (303, "/team?x=1&y=2")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_form_to_sign_in_that_has_run_out_comes_back_as_one_that_holds(
+    people: dict[str, As], language: str, world: World
+) -> None:
+    fields = {**form_on(people["nobody"], "/sign-in?next=/team", "sign-in").fields, "name": "ann", "password": "x"}
+    cookie = f"{BROWSER}=another; palestra_language={language}"
+    answer = sent_late(people["nobody"], "sign-in", fields, cookie)
+    says = {"en": "This form had run out, so nothing was done.", "zh": "表单已过期，本次操作未执行。"}
+    assert answer.status_code == 403
+    assert is_back(answer, "/do/sign-in", says[language])
+    form = next(form for form in forms_in(answer.text) if form.action == "/do/sign-in")
+    assert (form.fields["name"], form.fields["password"], form.fields["next"]) == ("ann", "", "/team")
+    again = sent_late(people["nobody"], "sign-in", {**form.fields, "password": "wrong"}, cookie)
+    assert again.status_code == 409  # it is taken, and it is the password that is wrong
+
+
+def test_who_has_signed_in_anew_gets_the_form_with_what_was_typed(people: dict[str, As], world: World) -> None:
+    organiser = people["organiser"]
+    fields = {**form_on(organiser, "/desk/announcements", "announce").fields, "title_en": "Lunch", "text_en": "At noon"}
+    cookie = f"{SESSION}={world.session('olga')}"
+    answer = sent_late(organiser, "announce", fields, cookie)
+    assert answer.status_code == 403
+    assert is_back(answer, "/do/announce", "look it over, and send it once more")
+    assert 'value="Lunch"' in answer.text
+    assert "Lunch" not in [one.title.en for one in world.state.announcements]
+
+
+def test_what_another_site_has_filled_in_is_not_shown_as_one_s_own(people: dict[str, As], world: World) -> None:
+    fields = {"page": "/desk/announcements", "title_en": "Lunch", "text_en": "At noon"}
+    for referer in ("https://evil.example", f"{SITE}.evil.example", ""):
+        answer = sent_late(people["organiser"], "announce", fields, f"{SESSION}={world.session('olga')}", referer)
+        assert answer.status_code == 403
+        assert "Lunch" not in answer.text
+        assert "This form has run out, or did not come from this site." in answer.text
+
+
+def test_a_preview_of_who_is_signed_out_leads_to_signing_in_and_back(people: dict[str, As]) -> None:
+    headers = {"cookie": f"{SESSION}=over", "referer": f"{SITE}/desk/rules"}
+    answer = people["organiser"].client.post("/desk/rules", data={"text": "x"}, headers=headers)
+    assert answer.status_code == 401
+    assert 'href="/sign-in?next=/desk/rules"' in answer.text

@@ -11,9 +11,10 @@ from palestra.collect.files import collect
 from palestra.contest import events as e
 from palestra.contest.rules import Words
 from palestra.contest.rules import encode as encode_rules
+from palestra.contest.seeing import NOBODY
 from palestra.errors import Refused
 from palestra.formats.files import human_bytes
-from palestra.web import limits
+from palestra.web import limits, show_team
 from tests.contest.story import a_phase
 from tests.web.conftest import As, World
 
@@ -83,6 +84,23 @@ def test_the_size_that_is_told_is_the_one_that_is_applied(world: World, people: 
     change_first(world, limit_bytes=1000)
     assert 'data-limit="1000"' in people["captain"].get("/phases/first").text
     assert "files up to" not in people["captain"].get("/").text
+
+
+@pytest.mark.parametrize(
+    ("track_id", "kinds"),
+    [("near-eye-gaze-v1", (".csv",)), ("gaze-prediction-v1", (".json",)), ("eye-segmentation-v1", (".json", ".zip"))],
+    ids=FILE_TRACKS,
+)
+def test_the_page_offers_the_kinds_of_file_that_the_track_reads(
+    world: World, tmp_path: Path, track_id: str, kinds: tuple[str, ...]
+) -> None:
+    phase = a_phase(track=track_id)
+    (form,) = show_team.forms(world.state, phase, registry.track(track_id), NOBODY, tmp_path, world.clock())
+    assert form.suffixes == kinds
+
+
+def test_a_page_to_hand_in_on_takes_nothing_but_what_is_offered(people: dict[str, As]) -> None:
+    assert 'accept=".csv"' in people["captain"].get("/phases/first").text
 
 
 @pytest.mark.parametrize("track_id", FILE_TRACKS)

@@ -46,6 +46,20 @@ def test_an_upload_goes_on_where_it_broke_off(world: World, people: dict[str, As
     assert ann.get(f"/api/uploads/{upload}").json()["submission"] == name
 
 
+@pytest.mark.parametrize(
+    ("language", "says"), [("en", "takes files that end in .csv."), ("zh", "扩展名为 .csv 的文件")]
+)
+def test_a_file_of_the_wrong_kind_is_refused_before_a_byte_is_sent(
+    people: dict[str, As], world: World, language: str, says: str
+) -> None:
+    headers = people["captain"]._headers({"x-csrf-token": people["captain"].csrf, "accept-language": language})
+    asked = {"phase": "first", "name": "answers.zip", "bytes": 10}
+    answer = people["captain"].client.post("/api/uploads", json=asked, headers=headers)
+    assert answer.status_code == 409
+    assert says in answer.json()["error"]
+    assert world.site.uploads.under_way("ann") == []
+
+
 @pytest.mark.parametrize("offset", [0, 999, 1001, 10**14])
 def test_bytes_that_do_not_follow_are_refused_with_the_right_place(people: dict[str, As], offset: int) -> None:
     upload = begin(people["captain"], size=5000).json()["upload"]
@@ -230,7 +244,7 @@ def test_a_file_comes_back_under_its_name_and_as_nothing_that_runs(world: World,
 
 
 @pytest.mark.parametrize(
-    "name", ["a\r\nSet-Cookie: x=y.csv", "a;b='c'.csv", "..", "x" * 900 + ".csv", "\u202egpj.csv", "%0d%0aX.csv"]
+    "name", ["a\r\nSet-Cookie: x=y.csv", "a;b='c'.csv", "...csv", "x" * 900 + ".csv", "\u202egpj.csv", "%0d%0aX.csv"]
 )
 def test_no_file_name_breaks_out_of_its_header(world: World, people: dict[str, As], name: str) -> None:
     answer = get(world, f"/api/submissions/{submitted(people['captain'], FILE, name=name)}/file")

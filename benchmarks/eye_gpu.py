@@ -1,0 +1,107 @@
+"""Rendering beside training on one card: can the world keep a network fed? Needs a GPU.
+
+python -m benchmarks.eye_gpu
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from palestra.worlds import eye_batch
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import draw_camera, draw_person
+from palestra.worlds.people import Census, draw_profiles
+from train.networks import ResNet
+
+PLATES, BATCH = 256, 512
+SECONDS = 5.0
+CENSUS = Census(
+    {"female": 128, "male": 128},
+    {"asian": 80, "caucasian": 120, "other": 56},
+    {"21–25": 64, "26–30": 64, "31–40": 64, "41+": 64},
+    glasses=64,
+    makeup=64,
+)
+
+
+def painted(job: tuple[int, object]) -> dict[str, np.ndarray]:
+    seed, profile = job
+    rng = np.random.default_rng(seed)
+    return eye_batch.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))
+
+
+def per_second(step: Callable[[], None]) -> float:
+    """Pictures of a batch per second, after warming up."""
+    for _ in range(5):
+        step()
+    torch.cuda.synchronize()
+    started, batches = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
+        for _ in range(5):
+            step()
+        torch.cuda.synchronize()
+        batches += 5
+    return batches * BATCH / (time.perf_counter() - started)
+
+
+def looks(generator: torch.Generator) -> eye_batch.Looks:
+    def uniform(low: float, high: float, *more: int) -> torch.Tensor:
+        return low + (high - low) * torch.rand(BATCH, *more, device="cuda", generator=generator)
+
+    yaw, pitch = uniform(-0.35, 0.35), uniform(-0.3, 0.3)
+    gaze = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
+    plate = torch.randint(PLATES, (BATCH,), device="cuda", generator=generator)
+    return eye_batch.Looks(plate, gaze, uniform(2, 6), uniform(0.4, 1))
+
+
+def main() -> int:
+    if not torch.cuda.is_available():
+        print("there is no GPU here: nothing to compare")
+        return 0
+    torch.backends.cuda.matmul.allow_tf32 = True
+    with ProcessPoolExecutor() as pool:
+        started = time.perf_counter()
+        jobs = list(enumerate(draw_profiles(CENSUS, np.random.default_rng(0))))
+        plates = eye_batch.stack(list(pool.map(painted, jobs, chunksize=8))).to("cuda")
+        print(f"{PLATES} plates painted on the processors in {time.perf_counter() - started:.1f} s")
+    generator = torch.Generator("cuda").manual_seed(0)
+    rendered = torch.compile(eye_batch.render, dynamic=False)
+
+    def render() -> None:
+        with torch.no_grad():
+            pictures = rendered(plates, looks(generator)).image
+            functional.interpolate(pictures[:, None], (160, 256), mode="bilinear", antialias=True)
+
+    def eager() -> None:
+        with torch.no_grad():
+            eye_batch.render(plates, looks(generator))
+
+    network = ResNet(3).cuda().to(memory_format=torch.channels_last)
+    trained = torch.compile(network)
+    optimiser = torch.optim.AdamW(network.parameters(), 1e-3, fused=True)
+    images = torch.rand(BATCH, 1, 160, 256, device="cuda").to(memory_format=torch.channels_last)
+    wanted = torch.rand(BATCH, 3, device="cuda")
+
+    def train() -> None:
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = functional.mse_loss(trained(images), wanted)
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    print(f"eager rendering        {per_second(eager):8.0f} per second at 320 × 200")
+    drawing = per_second(render)
+    training = per_second(train)
+    print(f"rendering              {drawing:8.0f} per second at 256 × 160")
+    print(f"ResNet-18 training     {training:8.0f} per second, bf16, on pictures that are there already")
+    print(f"rendering / training   {drawing / training:8.2f}   asked: more than 1")
+    return int(drawing <= training)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

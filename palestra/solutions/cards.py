@@ -1,0 +1,124 @@
+"""What solutions learnt beforehand: weights in the package, each with a card that says what it is and where from.
+
+    session("eye_reader").run(None, {"pictures": …})      a network, ready to run on one core
+    np.load(BytesIO(weights("emotion_linear")))            any other file
+
+The card NAME.toml lies beside the weights. Where its sha256 is empty, nothing is shipped: whoever runs what `make` of
+the card says has them, and then they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from palestra.errors import PalestraError, UnknownName
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+FOLDER = Path(__file__).parent / "weights"
+SHOWN = 12  # letters of a digest that a person compares
+
+
+@dataclass(frozen=True)
+class Card:
+    """Of one file of weights."""
+
+    solution: str  # or several, "entropy, evidence"
+    track: str
+    script: str  # what made them, "python -m train.x"
+    seed: int
+    data: str
+    parameters: int
+    trained: str  # on what and for how long, in words
+    make: str  # "make train-NAME", which brings them from nothing
+    sha256: str = ""  # of the file; empty where it is not shipped
+    bytes: int = 0
+    file: str = ""  # beside the card; NAME.onnx where it says nothing
+    commit: str = ""  # of the script, where it is known
+    scores: Mapping[str, float] = field(default_factory=dict)  # metric → value on the test split
+
+
+@lru_cache
+def card(name: str) -> Card:
+    """What is known of the weights `name`."""
+    file = FOLDER / f"{name}.toml"
+    if not file.is_file():
+        raise UnknownName("model card", name, names())
+    try:
+        return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Card)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise PalestraError(
+            f"{file.name}: this is no model card: {error}. Bring back the one of the release."
+        ) from None
+
+
+def names() -> list[str]:
+    """Of all cards."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def path(name: str) -> Path:
+    """Where the weights lie, or would."""
+    return FOLDER / (card(name).file or f"{name}.onnx")
+
+
+def is_there(name: str) -> bool:
+    """Whether the weights are shipped, or were trained by the user."""
+    return path(name).is_file()
+
+
+def weights(name: str) -> bytes:
+    """The file as it is on its card."""
+    known, file = card(name), path(name)
+    if not file.is_file():
+        why = "is missing from this installation" if known.sha256 else f"({known.solution}) is not shipped"
+        raise PalestraError(f"{file.name} {why}. To get it, run `{known.make}` in the repository.")
+    content = file.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if known.sha256 and found != known.sha256:
+        raise PalestraError(
+            f"{file.name} was changed: found sha256 {found[:SHOWN]}…, expected {known.sha256[:SHOWN]}… as on its card. "
+            f"Bring back the file of the release, or run `{known.make}`, which also writes the card."
+        )
+    return content
+
+
+@lru_cache
+def session(name: str) -> onnxruntime.InferenceSession:
+    """The network `name`, loaded once per process, on one thread: others need theirs."""
+    import onnxruntime
+
+    content = weights(name)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own errors share nothing more
+        raise PalestraError(
+            f"{path(name).name} cannot be run by onnxruntime {onnxruntime.__version__}: {error}. "
+            f"Run `{card(name).make}` to make it anew."
+        ) from error
+
+
+def stamp(name: str) -> Card:
+    """Write size and digest of new weights into their card; whoever trained them calls this."""
+    place, content = FOLDER / f"{name}.toml", path(name).read_bytes()
+    text = place.read_text(encoding="utf-8")
+    for key, value in (("sha256", f'"{hashlib.sha256(content).hexdigest()}"'), ("bytes", str(len(content)))):
+        text, found = re.subn(rf"^{key} *=.*$", f"{key} = {value}", text, flags=re.MULTILINE)
+        if found != 1:
+            raise PalestraError(f"{place.name}: found {found} lines `{key} = …`, expected one.")
+    place.write_text(text, encoding="utf-8")
+    card.cache_clear()
+    session.cache_clear()
+    return card(name)

@@ -1,0 +1,63 @@
+"""What networks that were trained for gaze-prediction-v1 say of a sequence's pictures."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.formats import openeds_gaze as openeds
+from palestra.solutions import cards
+from palestra.solutions.gaze_resize import shrinking
+from palestra.solutions.pupil import read_grey
+from palestra.worlds.gaze import to_angles
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+HALF = (200, 320)  # of a headset's picture
+SIZE = (160, 256)  # as networks take it
+_DOWN, _ACROSS = (shrinking(large, little) for large, little in zip(HALF, SIZE, strict=True))
+
+
+def pictures(data: Path, split: str, sequence: str, frames: Iterable[int]) -> Floats:
+    """(n, 1, *SIZE) grey levels of a sequence's frames."""
+    files = [openeds.image_file(data, split, sequence, frame) for frame in frames]
+    return np.stack([_shrunk(read_grey(file)) for file in files])[:, None]
+
+
+def _shrunk(image: NDArray[np.uint8]) -> Floats:
+    """In two steps, as the pictures were made that networks learnt from."""
+    half = cv2.resize(image, HALF[::-1], interpolation=cv2.INTER_AREA).astype(np.float32)
+    return np.asarray(np.round(_DOWN @ half @ _ACROSS.T), np.float32)
+
+
+def ask(network: str, given: NDArray[Any]) -> Array:
+    """A network's output, (n, …), for n pictures or sequences."""
+    session = cards.session(network)
+    (found,) = session.run(None, {session.get_inputs()[0].name: given.astype(np.float32)})
+    return np.asarray(found, np.float64)
+
+
+def histories(data: Path, sequences: list[str], network: str) -> Array:
+    """(sequences, 50, numbers): what an estimator says of every given frame of test sequences."""
+    return np.array([ask(network, pictures(data, "test", name, range(openeds.GIVEN))) for name in sequences])
+
+
+def training_angles(data: Path) -> Array:
+    """(sequences, frames, 2) of the training labels, degrees; sequences of the usual length only."""
+    labels = openeds.read_labels(data, "train")
+    clips = labels.partition_by("sequence", maintain_order=True)
+    usual = max(clip.height for clip in clips)
+    return np.array([angles_of(clip) for clip in clips if clip.height == usual])
+
+
+def angles_of(labels: pl.DataFrame) -> Array:
+    return np.stack(to_angles(labels.select(openeds.VECTOR).to_numpy()), axis=-1)
+
+
+def unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))

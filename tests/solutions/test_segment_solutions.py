@@ -1,0 +1,98 @@
+"""The networks of sparse segmentation as solutions: what they answer, and what is said where weights are missing."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from palestra import registry
+from palestra.errors import PalestraError
+from palestra.formats import openeds_segmentation as openeds
+from palestra.solutions import cards, segment_dense
+
+TRACK = "eye-segmentation-v1"
+CARD = """solution = "x"
+track = "eye-segmentation-v1"
+script = "python -m train.x"
+seed = 0
+data = "none"
+parameters = 1
+trained = "not at all"
+make = "make train-x"
+"""
+
+
+@pytest.fixture
+def weights(tmp_path, monkeypatch):
+    """A folder for weights of our own: `weights(name, network, shape)` writes one."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(cards, "FOLDER", tmp_path)
+    caches = (cards.card, cards.session)
+
+    def write(name, network, shape):
+        (tmp_path / f"{name}.toml").write_text(CARD)
+        torch.onnx.export(
+            network.eval(), (torch.zeros(1, *shape),), str(tmp_path / f"{name}.onnx"), dynamo=False, opset_version=17,
+            input_names=["pictures"], output_names=["logits"], dynamic_axes={"pictures": {0: "n"}, "logits": {0: "n"}},
+        )  # fmt: skip
+
+    for cache in caches:
+        cache.cache_clear()
+    yield write
+    for cache in caches:
+        cache.cache_clear()
+
+
+def one_sequence(data):
+    trials = registry.track(TRACK).trials(data)
+    return trials.filter(pl.col("sequence") == trials["sequence"][0])
+
+
+@pytest.mark.parametrize("name", ["bts-digital", "tetelias", "jhu"])
+def test_weights_that_are_not_shipped_are_refused_with_what_brings_them(name, tmp_path, monkeypatch):
+    weights = f"eye_segmentation_{name.replace('-', '_')}"
+    (tmp_path / f"{weights}.toml").write_bytes((cards.FOLDER / f"{weights}.toml").read_bytes())
+    monkeypatch.setattr(cards, "FOLDER", tmp_path)  # where nobody has trained any
+    with pytest.raises(PalestraError, match=f"make train-eye-segmentation-{name}"):
+        registry.solution(TRACK, name).fit(tmp_path, {})
+
+
+def test_a_dense_network_answers_with_its_most_likely_class(weights, tiny):
+    torch = pytest.importorskip("torch")
+
+    class Bright(torch.nn.Module):
+        """What is brighter than 100 is sclera; nothing else is anything."""
+
+        def forward(self, pictures):
+            nothing = torch.zeros_like(pictures)
+            return torch.cat([nothing, pictures - 100, nothing - 1, nothing - 1], 1)
+
+    weights("bright", Bright(), (1, 400, 640))
+    pictures = np.random.default_rng(0).integers(0, 255, (3, 400, 640)).astype(np.uint8)
+    for mirrored in (False, True):
+        found = segment_dense.classes(segment_dense.Dense("bright", mirrored), pictures)
+        assert (found == (pictures > 100)).all()
+    trials = one_sequence(tiny(TRACK))
+    answers = segment_dense.predict(tiny(TRACK), trials, segment_dense.Dense("bright"))
+    assert answers["trial"].to_list() == trials["trial"].to_list()
+    assert set(np.unique(openeds.open_mask(*answers.row(0)[1:]))) == {0, 1}
+
+
+def test_ours_answers_every_frame_of_a_sequence(weights, tiny):
+    torch = pytest.importorskip("torch")
+
+    class Dark(torch.nn.Module):
+        """The middle of the picture is open, and there what is dark is iris and what is darker pupil."""
+
+        def forward(self, pictures):
+            rows = torch.linspace(-1, 1, 200)[:, None].expand(200, 320)
+            is_open = 5 - 20 * rows.abs().expand_as(pictures)
+            return torch.cat([is_open, (70 - pictures) / 10, (45 - pictures) / 10], 1)
+
+    weights("eye_segmentation_palestra", Dark(), (1, 200, 320))
+    data, trials = tiny(TRACK), one_sequence(tiny(TRACK))
+    solution = registry.solution(TRACK, "palestra")
+    answers = solution.predict(data, trials, solution.fit(data, {}))
+    assert answers["trial"].to_list() == trials["trial"].to_list()
+    masks = [openeds.open_mask(*row[1:]) for row in answers.rows()]
+    assert all(mask.shape == (400, 640) and mask.max() <= 3 for mask in masks)
+    assert np.mean([mask.any() for mask in masks]) > 0.9

@@ -1,0 +1,224 @@
+"""The network behind `palestra annotate`: a picture of an eye in, its four classes and a few facts out.
+
+    python -m train.eye_reader --out FILE.onnx --work FOLDER
+
+It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
+pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps FOLDER/reader.pt
+after every round; started again, it goes on from there.
+"""
+
+import argparse
+import math
+import time
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+# Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
+# lens), the logarithm of their variance, and as logits: whether there is one eye, its opening, whether it is left.
+FACTS = 6
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything there is to turn."""
+
+    people: int = 4096
+    batch: int = 512
+    rounds: int = 30
+    steps: int = 150  # batches in a round
+    train_s: float = 240.0  # after which it ends early: the rate falls with whichever is nearer
+    rate: float = 3e-3
+    decay: float = 1e-2
+    widths: tuple[int, ...] = (32, 48, 80, 112, 128)
+    without: float = 0.14  # share of pictures that do not show one eye
+    seed: int = 0
+
+
+class _Block(nn.Module):
+    """A residual block: two convolutions, each with its norm."""
+
+    def __init__(self, into: int, out: int, stride: int = 1) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(into, out, 3, stride, 1, bias=False)
+        self.first_norm = nn.BatchNorm2d(out)
+        self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.second_norm = nn.BatchNorm2d(out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = functional.relu(self.first_norm(self.first(x)))
+        return functional.relu(inner + self.second_norm(self.second(inner)))
+
+
+class Reader(nn.Module):
+    """A small U-Net whose deepest layer also tells facts about the whole picture.
+
+    It begins and ends at half the size of its pictures, where few pixels need wide layers; each pixel there tells the
+    classes of four.
+    """
+
+    def __init__(self, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
+        into = (widths[0], *widths[:-1])
+        self.down = nn.ModuleList(
+            _Block(a, b, 1 if level == 0 else 2) for level, (a, b) in enumerate(zip(into, widths, strict=True))
+        )
+        self.side = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(widths))
+        self.up = nn.ModuleList(_Block(a, a) for a in widths[:-1])
+        self.last = nn.Conv2d(widths[0], 16, 1)
+        self.facts = nn.Sequential(nn.Linear(widths[-1] * 12, 64), nn.ReLU(), nn.Linear(64, FACTS))
+
+    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (n, 4, 200, 320) and facts (n, 6) of pictures (n, 1, 200, 320)."""
+        seen = []
+        x = self.stem(pictures)
+        for block in self.down:
+            x = block(x)
+            seen.append(x)
+        # Where in the picture something is matters: means over 3 × 4 parts, not over all.
+        parts = functional.interpolate(x, (12, 20), mode="bilinear", align_corners=False)
+        facts = self.facts(functional.avg_pool2d(parts, (4, 5)).flatten(1))
+        for level in range(len(self.up) - 1, -1, -1):
+            larger = functional.interpolate(
+                self.side[level](x), seen[level].shape[2:], mode="bilinear", align_corners=False
+            )
+            x = self.up[level](seen[level] + larger)
+        return functional.pixel_shuffle(self.last(x), 2), facts
+
+
+def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
+    """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, and whether that is a left one."""
+    drawn = moved(world, world.batch(settings.batch), SPOILING)
+    instead, _ = nothing_there(world, drawn)
+    one = world.uniform(0, 1, settings.batch) >= settings.without
+    image = spoilt(world, torch.where(one[:, None, None], drawn.image, instead), SPOILING)
+    x, y, z = drawn.axis.unbind(1)
+    angles = torch.stack([torch.atan2(x, z), torch.atan2(y, torch.hypot(x, z))], 1)
+    mask = torch.where(one[:, None, None], drawn.mask, torch.zeros_like(drawn.mask))
+    return normalised(image), mask.long(), angles, drawn.opening.clamp(0, 1), one.float(), drawn.left
+
+
+SPOILING = Spoiling()
+
+
+def loss_of(told: tuple[Tensor, Tensor], taught: tuple[Tensor, ...]) -> Tensor:
+    logits, facts = told[0].float(), told[1].float()
+    mask, angles, opening, one, left = taught
+    picture = functional.cross_entropy(logits, mask) + 0.5 * (1 - overlap(logits.softmax(1), mask).mean())
+    off = ((facts[:, :2] - angles) ** 2).sum(1)
+    seen = one * (opening > 0.25)
+    gaze = (seen * (off * torch.exp(-facts[:, 2]) / 2 + facts[:, 2])).sum() / seen.sum().clamp(min=1)
+    known = functional.binary_cross_entropy_with_logits(facts[:, 3], one)
+    lids = (one * functional.binary_cross_entropy_with_logits(facts[:, 4], opening, reduction="none")).mean()
+    side = (one * functional.binary_cross_entropy_with_logits(facts[:, 5], left, reduction="none")).mean()
+    return picture + 0.05 * gaze + 0.2 * known + 0.2 * lids + 0.1 * side
+
+
+def overlap(shares: Tensor, mask: Tensor) -> Tensor:
+    """(4,) soft overlap of each class over the batch."""
+    wanted = functional.one_hot(mask, 4).movedim(3, 1).float()
+    both = (shares * wanted).sum((0, 2, 3))
+    return (2 * both + 1) / (shares.sum((0, 2, 3)) + wanted.sum((0, 2, 3)) + 1)
+
+
+@torch.no_grad()
+def tested(network: nn.Module, world: World, settings: Settings, batches: int = 8) -> str:
+    """How well it does on people that it does not know."""
+    counts = torch.zeros(4, 4, device=DEVICE)
+    off, right, total = [], 0.0, 0
+    for _ in range(batches):
+        pictures, mask, angles, opening, one, _ = lesson(world, settings)
+        logits, facts = network(pictures)
+        there = one > 0
+        pairs = 4 * mask[there] + logits[there].argmax(1)
+        counts += torch.bincount(pairs.flatten(), minlength=16).view(4, 4)
+        apart = (facts[:, :2].float() - angles).norm(dim=1)[there & (opening > 0.25)]
+        off.append(torch.rad2deg(apart))
+        right += float(((facts[:, 3] > 0) == there).float().sum())
+        total += len(one)
+    hit = counts.diagonal()
+    each = hit / (counts.sum(0) + counts.sum(1) - hit)
+    iou = " ".join(f"{float(value):.3f}" for value in each)
+    axis = float(torch.cat(off).median())
+    return f"mIoU {float(each.mean()):.4f} ({iou}), axis {axis:.2f}°, eye or not {right / total:.3f}"
+
+
+def train(settings: Settings, work: Path) -> Reader:
+    torch.manual_seed(settings.seed)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    started = time.monotonic()
+    world, others = World(settings.people, DEVICE, 1), World(max(settings.people // 16, 4), DEVICE, 2, False)
+    print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - started:.0f} s")
+    network = Reader(settings.widths).to(DEVICE, memory_format=torch.channels_last)
+    optimiser = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
+    kept = work / "reader.pt"
+    first = 0
+    if kept.exists():
+        state = torch.load(kept, map_location=DEVICE, weights_only=True)
+        network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        first = int(state["round"])
+    started = time.monotonic()
+    spent = 0.0
+    for number in range(first, settings.rounds):
+        total = 0.0
+        for step in range(settings.steps):
+            spent = time.monotonic() - started
+            share = max((number + step / settings.steps) / settings.rounds, spent / settings.train_s)
+            for group in optimiser.param_groups:
+                group["lr"] = (
+                    settings.rate * min(1.0, 40 * (share + 0.002)) * (1 + math.cos(math.pi * min(share, 1))) / 2
+                )
+            pictures, *taught = lesson(world, settings)
+            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+                told = network(pictures.contiguous(memory_format=torch.channels_last))
+            loss = loss_of(told, tuple(taught))
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+            optimiser.step()
+            total += float(loss.detach()) if step % 25 == 0 else 0.0
+        torch.save({"network": network.state_dict(), "optimiser": optimiser.state_dict(), "round": number + 1}, kept)
+        network.eval()
+        mean = total / -(-settings.steps // 25)
+        print(f"round {number + 1}: {spent:.0f} s, loss {mean:.4f}, {tested(network, others, settings)}")
+        network.train()
+        if spent >= settings.train_s:
+            break
+    return network.eval()
+
+
+def write(network: Reader, file: Path) -> None:
+    """For onnxruntime, any number of pictures at a time."""
+    example = torch.zeros(2, 1, HEIGHT, WIDTH)
+    names = {"input_names": ["pictures"], "output_names": ["logits", "facts"]}
+    some = {name: {0: "n"} for name in ("pictures", "logits", "facts")}
+    plain = network.cpu().eval().to(memory_format=torch.contiguous_format)
+    torch.onnx.export(plain, (example,), str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="where its state is kept after every round")
+    parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/eye_reader.onnx"))
+    for part in fields(Settings):
+        if not isinstance(part.default, tuple):
+            parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(part.default), default=part.default)
+    asked = vars(parser.parse_args())
+    work, out = asked.pop("work"), asked.pop("out")
+    work.mkdir(parents=True, exist_ok=True)
+    network = train(Settings(**asked), work)
+    write(network, out)
+    print(f"wrote {out}, {out.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Pictures without end, of people and devices that no data set has: what the networks for eyes learn from.
+
+People and cameras are drawn with seeds that begin with PEOPLE_SEED, while data sets draw theirs from an order's seed
+and name (makers/common.py): nobody that a solution is tested on is learnt from. Plates are painted on all cores,
+pictures are drawn and spoilt on the GPU as they are needed, and none is seen twice.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from palestra.worlds import eye_batch
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import DIM_CD_M2, draw_camera, draw_person
+from palestra.worlds.people import Census, draw_profiles, scaled
+
+PEOPLE_SEED = 20_200_525
+CENSUS = Census(
+    {"female": 50, "male": 50},
+    {"asian": 34, "caucasian": 40, "other": 26},
+    {"21–25": 20, "26–30": 20, "31–40": 30, "41+": 30},
+    glasses=25,
+    makeup=22,
+)
+HEIGHT, WIDTH = eye_batch.HEIGHT, eye_batch.WIDTH
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A batch of pictures and all that is known of them."""
+
+    image: Tensor  # (n, 200, 320) grey levels
+    mask: Tensor  # (n, 200, 320) uint8
+    gaze: Tensor  # (n, 3) visual axis, in the headset's axes
+    axis: Tensor  # (n, 3) optical axis as the camera sees it: x to the picture's right, y up, z to the camera
+    opening: Tensor  # (n,)
+    left: Tensor  # (n,) 1 where the nasal corner is at the picture's left, 0 where it is mirrored
+
+
+class World:
+    """Some thousand people, each before a device of their own, on one card."""
+
+    def __init__(self, people: int, device: str, seed: int = 0, compiled: bool = True) -> None:
+        """Compiled, pictures are drawn eight times as fast, after three quarters of a minute: for those that train."""
+        profiles = draw_profiles(scaled(CENSUS, people), np.random.default_rng([PEOPLE_SEED, seed]))
+        jobs = [(profile, [PEOPLE_SEED, seed, i]) for i, profile in enumerate(profiles)]
+        with ProcessPoolExecutor() as pool:
+            self.plates = eye_batch.stack(list(pool.map(_painted, jobs, chunksize=8))).to(device)
+        self.device = device
+        self.generator = torch.Generator(device).manual_seed(PEOPLE_SEED + seed)
+        self._render = (
+            torch.compile(eye_batch.render, dynamic=False) if compiled and device == "cuda" else eye_batch.render
+        )
+
+    def uniform(self, low: float, high: float, *size: int) -> Tensor:
+        return low + (high - low) * torch.rand(*size, device=self.device, generator=self.generator)
+
+    def normal(self, *size: int) -> Tensor:
+        return torch.randn(*size, device=self.device, generator=self.generator)
+
+    def looks(self, count: int) -> eye_batch.Looks:
+        """Anybody looking anywhere, in any light, a tenth of them with lids that are all but closed."""
+        plate = torch.randint(len(self.plates), (count,), device=self.device, generator=self.generator)
+        yaw, pitch = (torch.deg2rad(self.uniform(-reach, reach, count)) for reach in (26.0, 21.0))
+        gaze = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
+        # Moon and Spencer's curve, as eye_scene.pupil_in_light has it, over the light of headsets and rooms.
+        bright = self.uniform(math.log10(0.5), math.log10(1500.0), count)
+        rest = 3.4 + 0.5 * self.normal(count)
+        pupil = (rest - 3 * (torch.tanh(0.4 * bright) - math.tanh(0.4 * math.log10(DIM_CD_M2)))).clamp(1.8, 7.5)
+        kind = self.uniform(0, 1, count)
+        awake = (0.88 + 0.12 * self.normal(count)).clamp(0.4, 1.05)
+        opening = torch.where(kind < 0.65, awake, torch.where(kind < 0.9, self.uniform(0.2, 0.95, count), 0.0))
+        opening = torch.where(kind >= 0.9, self.uniform(0.0, 0.2, count), opening)
+        return eye_batch.Looks(plate, gaze, pupil, opening)
+
+    @torch.no_grad()
+    def batch(self, count: int) -> Drawn:
+        looks = self.looks(count)
+        pictures = self._render(self.plates, looks)
+        return Drawn(
+            pictures.image, pictures.mask, looks.gaze, self._axis(looks), looks.opening, torch.ones_like(looks.opening)
+        )
+
+    def _axis(self, looks: eye_batch.Looks) -> Tensor:
+        number = {name: self.plates.numbers[looks.plate, i] for i, name in enumerate(eye_batch.NUMBERS)}
+        x, y, z = looks.gaze.unbind(1)
+        yaw = torch.atan2(x, z) + torch.deg2rad(number["kappa_h_deg"])
+        pitch = torch.atan2(y, torch.hypot(x, z)) - torch.deg2rad(number["kappa_v_deg"])
+        axis = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
+        seen = (self.plates.camera[looks.plate, 1:] @ axis[:, :, None])[:, :, 0]  # image right, image down, forward
+        return seen * torch.tensor([1.0, -1.0, -1.0], device=self.device)
+
+
+def _painted(job: tuple[object, list[int]]) -> dict[str, np.ndarray]:
+    profile, seed = job
+    rng = np.random.default_rng(seed)
+    return eye_batch.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Spoiling:
+    """How far pictures are moved and spoilt, so that a network learns eyes and not one headset."""
+
+    turn_deg: float = 12.0
+    smallest: float = 0.6
+    largest: float = 1.5
+    shift: float = 0.16  # of the picture
+    gamma: float = 0.5  # natural logarithm, both ways
+    contrast: float = 0.55
+    blur_px: float = 1.6
+    noise: float = 7.0
+
+
+@torch.no_grad()
+def moved(world: World, drawn: Drawn, spoiling: Spoiling) -> Drawn:
+    """Turned, made larger or smaller, shifted and mirrored at random: picture, mask and the axis together."""
+    count = len(drawn.image)
+    turn = torch.deg2rad(world.uniform(-1, 1, count) * spoiling.turn_deg)
+    size = torch.exp(world.uniform(math.log(spoiling.smallest), math.log(spoiling.largest), count))
+    squeeze = torch.exp(0.08 * world.normal(count))
+    side = torch.where(world.uniform(0, 1, count) < 0.5, -1.0, 1.0)
+    shift = world.uniform(-spoiling.shift, spoiling.shift, count, 2) * 2
+    ratio = WIDTH / HEIGHT
+    cosine, sine = turn.cos() / size, turn.sin() / size
+    # From places in the new picture to places in the old one, both counted -1 … 1 along each side.
+    across = torch.stack([side * cosine * squeeze, -side * sine / ratio, side * shift[:, 0]], 1)
+    down = torch.stack([sine * ratio * squeeze, cosine, shift[:, 1]], 1)
+    grid = functional.affine_grid(torch.stack([across, down], 1), [count, 1, HEIGHT, WIDTH], align_corners=False)
+    image = functional.grid_sample(drawn.image[:, None], grid, padding_mode="border", align_corners=False)[:, 0]
+    mask = functional.grid_sample(drawn.mask[:, None].float(), grid, mode="nearest", align_corners=False)[:, 0]
+    x, y, z = drawn.axis.unbind(1)
+    x = x * side
+    # The picture turns the other way round than the grid that it is read with.
+    axis = torch.stack([x * turn.cos() - y * turn.sin(), x * turn.sin() + y * turn.cos(), z], 1)
+    return Drawn(image, mask.to(torch.uint8), drawn.gaze, axis, drawn.opening, (side > 0).float())
+
+
+@torch.no_grad()
+def spoilt(world: World, image: Tensor, spoiling: Spoiling) -> Tensor:
+    """Other light, contrast, focus and noise, streaks and blots, as pictures (n, 200, 320) of grey levels."""
+    count = len(image)
+
+    def per(low: float, high: float) -> Tensor:
+        return world.uniform(low, high, count)[:, None, None]
+
+    x = torch.linspace(-1, 1, WIDTH, device=image.device)[None, None]
+    y = torch.linspace(-1, 1, HEIGHT, device=image.device)[None, :, None]
+    light = 1 + per(-0.5, 0.5) * x + per(-0.5, 0.5) * y
+    light = light * (1 - per(-0.1, 0.9).clamp(min=0) * ((x**2 + y**2) / 2).clamp(max=1))
+    image = (image * light.clamp(min=0.05)).clamp(0, 255) / 255
+    image = image ** torch.exp(per(-spoiling.gamma, spoiling.gamma))
+    middle = image.mean((1, 2), keepdim=True)
+    image = (image - middle) * torch.exp(per(-spoiling.contrast, 0.4 * spoiling.contrast)) + middle + per(-0.12, 0.12)
+    image = image + _streaks(world, count)
+    image = _focus(world, image, spoiling.blur_px)
+    grain = world.normal(count, HEIGHT, WIDTH)
+    rough = functional.avg_pool2d(grain[:, None], 3, 1, 1)[:, 0] * 2
+    grain = torch.where(per(0, 1) < 0.5, grain, rough)
+    image = 255 * image + per(0, 1) ** 2 * spoiling.noise * grain
+    return image.clamp(0, 255)
+
+
+def _focus(world: World, image: Tensor, most_px: float) -> Tensor:
+    """Blurred with a spread of its own each."""
+    sigma = most_px * world.uniform(0, 1, len(image)) ** 2 + 0.05
+    steps = torch.arange(9, device=image.device) - 4
+    kernel = torch.exp(-(steps**2) / (2 * sigma[:, None] ** 2))
+    kernel = kernel / kernel.sum(1, keepdim=True)
+    return eye_batch.blurred(image, kernel)
+
+
+def _streaks(world: World, count: int, most: int = 5) -> Tensor:
+    """Bright or dark bars and spots: reflections on lenses, hair, frames, dirt. Most pictures have none."""
+    centre_x, centre_y = world.uniform(0, WIDTH, count, most, 1), world.uniform(0, HEIGHT, count, most, 1)
+    turn, long = world.uniform(0, math.pi, count, most, 1), world.uniform(2, 60, count, most, 1)
+    thick = world.uniform(0.8, 5, count, most, 1)
+    there = world.uniform(0, 1, count, most, 1) < 0.18
+    level = torch.where(there, world.uniform(-0.6, 1.0, count, most, 1), 0.0)
+    x = torch.arange(WIDTH, device=world.device)[None, None]
+    y = torch.arange(HEIGHT, device=world.device)[None, None]
+    total = torch.zeros(count, HEIGHT, WIDTH, device=world.device)
+    for k in range(most):
+        dx, dy = (x - centre_x[:, k : k + 1])[:, 0, None, :], (y - centre_y[:, k : k + 1])[:, 0, :, None]
+        c, s = turn[:, k].cos()[..., None], turn[:, k].sin()[..., None]
+        along, off = (dx * c + dy * s) / long[:, k][..., None], (dy * c - dx * s) / thick[:, k][..., None]
+        total = total + level[:, k][..., None] * torch.exp(-(along**4) - off**2)
+    return total
+
+
+@torch.no_grad()
+def nothing_there(world: World, drawn: Drawn) -> tuple[Tensor, Tensor]:
+    """Pictures (n, 200, 320) that do not show one eye, and of which kind each is (n,)."""
+    image = drawn.image
+    count = len(image)
+    soft = functional.interpolate(world.normal(count, 1, 7, 11), (HEIGHT, WIDTH), mode="bicubic", align_corners=False)[
+        :, 0
+    ]
+    fine = functional.interpolate(world.normal(count, 1, 40, 64), (HEIGHT, WIDTH), mode="bilinear")[:, 0]
+    clouds = 110 + 60 * soft + world.uniform(0, 40, count)[:, None, None] * fine
+    flat = world.uniform(0, 255, count)[:, None, None].expand_as(image) + 2 * world.normal(*image.shape)
+    # Skin alone: a corner of a picture, enlarged.
+    corner = functional.interpolate(image[:, None, :50, :80], (HEIGHT, WIDTH), mode="bicubic")[:, 0]
+    # Two eyes: two pictures side by side, as of a whole face.
+    small = functional.interpolate(image[:, None], (HEIGHT, WIDTH // 2), mode="bilinear", antialias=True)[:, 0]
+    both = torch.cat([small, small.roll(1, 0).flip(2)], 2)
+    # Pieces in disorder: the light and lines of an eye, and no eye.
+    pieces = image.view(count, 5, 40, 8, 40).permute(0, 1, 3, 2, 4).reshape(count, 40, 40, 40)
+    pieces = pieces[:, torch.randperm(40, device=image.device, generator=world.generator)]
+    pieces = pieces.view(count, 5, 8, 40, 40).permute(0, 1, 3, 2, 4).reshape(count, HEIGHT, WIDTH)
+    bars = 120 + 90 * torch.sign(torch.sin(fine * 3 + soft * 6))
+    kinds = torch.stack([clouds, flat, corner, both, pieces, bars], 1)
+    kind = torch.randint(kinds.shape[1], (count,), device=image.device, generator=world.generator)
+    return kinds[torch.arange(count, device=image.device), kind].clamp(0, 255), kind
+
+
+def normalised(image: Tensor) -> Tensor:
+    """(n, 1, H, W) as networks take pictures: each with mean 0 and spread 1, flat ones less."""
+    flat = image.flatten(1)
+    mean, spread = flat.mean(1), flat.std(1).clamp(min=8.0)
+    return ((image - mean[:, None, None]) / spread[:, None, None])[:, None]
