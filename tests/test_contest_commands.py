@@ -502,7 +502,7 @@ def test_submit_says_what_became_of_a_file(cli, held, tmp_path, monkeypatch):
         assert "counts as a faulty one: at most 20 per calendar day, 19 left." in refused.out
         (tmp_path / "bad.txt").write_text("person,group\nnobody,knows\n")
         wrong = cli("submit", address, "near-eye-gaze", tmp_path / "bad.txt")
-        assert wrong.code == 1 and "one that ends in .csv or .zip. Nothing was sent" in wrong.err
+        assert wrong.code == 1 and "one that ends in .csv. Nothing was sent" in wrong.err
         told = cli("submit", address, "near-eye-gaze", bad, "--json")
         assert (told.code, told.json["state"]) == (1, "refused")
         assert told.json["fault_count"] >= 1

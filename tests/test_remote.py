@@ -241,7 +241,7 @@ def test_a_wrong_kind_of_file_is_refused_before_a_byte_of_it_is_sent(
         return ""
 
     before = len(world.state.submissions)
-    told = r"answers\.txt: found a \.txt file, expected one that ends in \.csv or \.zip"
+    told = r"answers\.txt: found a \.txt file, expected one that ends in \.csv"
     with connect(address, token_of(world, "ann"), [], when) as server, pytest.raises(Refused, match=told):
         server.submit("first", file)
     assert asked == ["GET"]

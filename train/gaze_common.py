@@ -32,7 +32,7 @@ SYNC = 10  # steps between looks at the clock: each look waits for the card
 class Settings:
     """What there is to turn for every solution."""
 
-    train_s: float  # for the estimator, compiling included; the rate falls to nothing by then
+    train_s: float  # for the estimator, once it is compiled; the rate falls to nothing by then
     forecast_s: float  # for the forecaster
     epochs: int
     batch: int
@@ -124,8 +124,7 @@ def learn(
     step, spent_s = course.resumed(network, best)
     batch = min(course.batch, count)
     per_epoch = count // batch
-    began = time.perf_counter() - spent_s
-    over = False
+    began, compiling, over = time.perf_counter() - spent_s, True, False
     for epoch in range(step // per_epoch, course.epochs):
         order = torch.randperm(count, generator=torch.Generator().manual_seed(course.seed + epoch)).to(device)
         network.train()
@@ -136,6 +135,9 @@ def learn(
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             best.step()
             step += 1
+            if compiling:  # a minute in which nothing is learnt
+                loss.item()
+                began, compiling = time.perf_counter() - spent_s, False
             if step % SYNC == 0 or count < 10_000:
                 loss.item()
                 spent_s = time.perf_counter() - began
