@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event, text
@@ -125,9 +126,10 @@ def rows_read(engine: Engine) -> list[int]:
     counts: list[int] = []
 
     @event.listens_for(engine, "before_cursor_execute")
-    def note(_: object, __: object, statement: str, given: tuple[object, ...], *___: object) -> None:
+    def note(_: object, __: object, statement: str, given: Any, *___: object) -> None:
         if "FROM events" in statement and "seq >" in statement:
-            numbers = [value for value in given if isinstance(value, int)]
+            values = given.values() if isinstance(given, dict) else given  # by name on PostgreSQL
+            numbers = [value for value in values if isinstance(value, int)]
             counts.append(min(abs(numbers[1] - numbers[0]) + 1, *numbers[2:], 10**9))
 
     return counts
