@@ -193,11 +193,11 @@ def silent(sock: socket.socket) -> None:
 
 
 def flooding(sock: socket.socket) -> None:
-    """Says more than it is asked, without end."""
+    """Says more than it is asked, without end, and never about a packet that is sent: it must not be right by luck."""
     send(sock, Header("ready"))
     with suppress(OSError):
         while True:
-            send(sock, Header("done", 1, {"answer": 1}))
+            send(sock, Header("done", 1_000_000, {"answer": 1}))
 
 
 def _talk(sock: socket.socket, answer: Callable[[Frame], dict[str, Any]]) -> None:
