@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: install system demo test test-all lint bench clean
+.PHONY: install system demo test test-all lint bench tables clean
 
 install: .venv/.installed
 
@@ -55,7 +55,7 @@ test: .venv/.tested system lint
 	$(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) -m 'not slow' $(ARGS)
 
 test-all: .venv/.tested system lint
-	$(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) $(ARGS)
+	EXPLORE=1 $(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) $(ARGS)
 
 lint: .venv/.tested
 	$(BIN)/ruff check .
@@ -69,6 +69,10 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.table
 	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
+
+# The tables of docs/eye.md, from the answers in docs/predictions and the weights in the package.
+tables: .venv/.tested
+	$(BIN)/python -m train.tables $(ARGS)
 
 # Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was.
 BUILT := build/weights
@@ -85,14 +89,14 @@ train-eye-segmentation-%: build/paper/gaze.npz
 	$(BIN)/python -m train.segmentation_$(subst -,_,$*) --data build/paper --out $(BUILT) --work build/train
 	$(SHIP) $(BUILT)/eye_segmentation_$(subst -,_,$*).onnx
 
-train-eye-reader train-remote-gaze-network: train-%: | .venv/.tested
+train-eye-reader train-near-eye-palestra train-remote-gaze-network: train-%: | .venv/.tested
 	mkdir -p $(BUILT)
 	$(BIN)/python -m train.$(subst -,_,$*) --work build/train --out $(BUILT)/$(subst -,_,$*).onnx
 	$(SHIP) $(BUILT)/$(subst -,_,$*).onnx
 
-train-near-eye-live-pupil: | .venv/.tested
-	$(BIN)/python -m train.near_eye_live_pupil
-	$(SHIP) near_eye_live_pupil
+train-near-eye-live-pupil train-near-eye-live-palestra: train-%: | .venv/.tested
+	$(BIN)/python -m train.$(subst -,_,$*)
+	$(SHIP) $(subst -,_,$*)
 
 train-emotion: | .venv/.tested
 	mkdir -p $(BUILT)

@@ -34,8 +34,7 @@ def main() -> None:
         if options.only and script.NAME not in options.only:
             continue
         try:
-            for line in reported(script.train, seen, options.out, changed(script.SETTINGS, options)):
-                print(f"{script.NAME} {line}", flush=True)
+            print(reported(script.NAME, script.train, seen, options.out, changed(script.SETTINGS, options)), flush=True)
         except Exception:
             traceback.print_exc()
             failed.append(script.NAME)

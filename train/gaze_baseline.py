@@ -32,10 +32,10 @@ from train.gaze_common import (
     half,
     learn,
     lit,
+    moved,
     on,
     parameters,
     run,
-    shifted,
     some_frames,
     to_angles,
     to_vectors,
@@ -48,7 +48,7 @@ from train.gaze_common import (
 NAME = "baseline"
 SETTINGS = Settings(train_s=45.0, forecast_s=0.0, epochs=50, batch=256, rate=1e-3)
 SMALLER = (100, 160)
-FOCAL_PX = 256.0  # of a camera that sees an eye 40 mm away 16 px wide per mm in 640 px, in pictures of 256 px
+WIDTHS, LITTLE = (16, 32, 64), (4, 4, 8)
 MOST_WEIGHT = 10.0  # of an example far out, against one in the middle
 
 
@@ -73,7 +73,7 @@ class _Block(nn.Module):
 class Network(nn.Module):
     """Angles in degrees from pictures of grey levels, which it makes smaller first."""
 
-    def __init__(self, widths: tuple[int, ...] = (16, 32, 64)) -> None:
+    def __init__(self, widths: tuple[int, ...] = WIDTHS) -> None:
         super().__init__()
         for side, (large, little) in enumerate(zip(SIZE, SMALLER, strict=True)):
             self.register_buffer(f"shrink_{side}", torch.from_numpy(shrinking(large, little)), persistent=False)
@@ -103,7 +103,7 @@ def varied(pictures: Tensor, gaze: Tensor) -> tuple[Tensor, Tensor]:
     count, device = len(pictures), pictures.device
     turn = torch.deg2rad(5 * (2 * torch.rand(count, device=device) - 1))
     pictures, gaze = turned(pictures, gaze, turn, torch.ones(count, device=device))
-    pictures, gaze = shifted(pictures, gaze, 4 * (2 * torch.rand(count, 2, device=device) - 1), FOCAL_PX)
+    pictures = moved(pictures, 4 * (2 * torch.rand(count, 2, device=device) - 1))  # as when a headset slips
     return lit(pictures, gamma=0.2, noise=2.0), gaze
 
 
@@ -112,7 +112,7 @@ def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
     chosen = torch.arange(len(seen.names["train"]), device=device) % 4 != 3
     pictures, labels = (part[chosen].flatten(0, 1) for part in (seen.pictures["train"], seen.labels["train"]))
     weights = rarity(to_angles(labels))
-    network = on(Network(), device)
+    network = on(Network(LITTLE if settings.small else WIDTHS), device)
     seeing = compiled(network, device)
     best = torch.optim.Adam(network.parameters(), settings.rate)
     told, known = some_frames(seen, "validation")
@@ -142,4 +142,4 @@ def ahead(line: Line, network: nn.Module, pictures: Tensor) -> Tensor:
 
 
 if __name__ == "__main__":
-    run(train, SETTINGS, __doc__)
+    run(NAME, train, SETTINGS, __doc__)

@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train import paper
+from train import paper, results
 
 SIZE = (160, 256)  # of the pictures that every network takes, grey levels
 GIVEN, STEPS = 50, 5
@@ -230,23 +230,28 @@ def turned(pictures: Tensor, gaze: Tensor, turn_rad: Tensor, mirror: Tensor) -> 
     across = torch.stack([mirror * cosine, mirror * sine * ratio, zero], 1)
     down = torch.stack([-sine / ratio, cosine, zero], 1)
     grid = functional.affine_grid(torch.stack([across, down], 1), [count, 1, height, width], align_corners=False)
-    moved = functional.grid_sample(pictures, grid, padding_mode="border", align_corners=False)
+    after = functional.grid_sample(pictures, grid, padding_mode="border", align_corners=False)
     x, y, z = gaze.unbind(1)
     x = mirror * x
-    return moved, torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], 1)
+    return after, torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], 1)
 
 
 @torch.no_grad()
-def shifted(pictures: Tensor, gaze: Tensor, shift_px: Tensor, focal_px: float) -> tuple[Tensor, Tensor]:
-    """Pictures moved right and down (n, 2): as if their camera had been turned, and with it the axes of the gaze."""
+def moved(pictures: Tensor, shift_px: Tensor) -> Tensor:
+    """Pictures moved right and down (n, 2), as when a headset slips: where the eye looks stays."""
     count, _, height, width = pictures.shape
     move = torch.zeros(count, 2, 3, device=pictures.device)
     move[:, 0, 0] = move[:, 1, 1] = 1
     move[:, 0, 2], move[:, 1, 2] = -2 * shift_px[:, 0] / width, -2 * shift_px[:, 1] / height
     grid = functional.affine_grid(move, [count, 1, height, width], align_corners=False)
-    moved = functional.grid_sample(pictures, grid, padding_mode="border", align_corners=False)
+    return functional.grid_sample(pictures, grid, padding_mode="border", align_corners=False)
+
+
+@torch.no_grad()
+def shifted(pictures: Tensor, gaze: Tensor, shift_px: Tensor, focal_px: float) -> tuple[Tensor, Tensor]:
+    """Pictures moved right and down (n, 2): as if their camera had been turned, and with it the axes of the gaze."""
     turn_deg = torch.rad2deg(torch.atan(shift_px / focal_px)) * torch.tensor([-1.0, 1.0], device=pictures.device)
-    return moved, to_vectors(to_angles(gaze) + turn_deg)
+    return moved(pictures, shift_px), to_vectors(to_angles(gaze) + turn_deg)
 
 
 def per(pictures: Tensor, low: float, high: float) -> Tensor:
@@ -303,25 +308,27 @@ def validation_pe(seen: Seen, predicted: Tensor) -> float:
 Train = Callable[[Seen, Path, Settings], dict[str, float]]
 
 
-def run(train: Train, settings: Settings, about: str | None) -> None:
+def run(name: str, train: Train, settings: Settings, about: str | None) -> None:
     """The command line of one script."""
     options = command(about).parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     seen = draw(options.data, device, options.small)
-    for line in reported(train, seen, options.out, changed(settings, options)):
-        print(line, flush=True)
+    print(reported(name, train, seen, options.out, changed(settings, options)), flush=True)
 
 
-def reported(train: Train, seen: Seen, out: Path, settings: Settings) -> Iterator[str]:
-    """Run a script's `train`, and say what it came to in one line."""
+def reported(name: str, train: Train, seen: Seen, out: Path, settings: Settings) -> str:
+    """Run a script's `train`, and say what it came to in one line; it is noted for train.ship as well."""
     began = time.perf_counter()
     torch.manual_seed(settings.seed)
-    found = train(seen, out, settings)
-    yield "RESULT " + json.dumps({key: round(value, 4) for key, value in found.items()} | {"wall_s": _since(began)})
-
-
-def _since(began: float) -> float:
-    return round(time.perf_counter() - began, 1)
+    found = {key: round(value, 4) for key, value in train(seen, out, settings).items()}
+    train_s = round(time.perf_counter() - began, 1)
+    checked = {key: value for key, value in found.items() if key != "parameters"}
+    weights = f"gaze_prediction_{name.replace('-', '_')}"
+    count, answers = int(found["parameters"]), f"gaze_{name}.json"
+    results.note(out, results.Learnt(weights, count, train_s, checked=checked, predictions=answers))
+    for file in out.glob(f"{weights}_*.onnx"):  # a forecaster has a card of its own
+        results.note(out, results.Learnt(file.stem, 0, 0.0))
+    return f"{name} RESULT {json.dumps(found | {'wall_s': train_s})}"
 
 
 def command(about: str | None) -> argparse.ArgumentParser:

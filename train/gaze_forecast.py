@@ -1,14 +1,40 @@
-"""Forecasters that learn from an estimator's own outputs: what EyMazing's and Konovalov's solutions share."""
+"""What EyMazing's and Konovalov's solutions share: pictures varied a little, and an LSTM on an estimator's outputs."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train.gaze_common import GIVEN, STEPS, Course, Seen, learn, validation_pe
+from train.gaze_common import (
+    GIVEN,
+    SPLITS,
+    STEPS,
+    Course,
+    Seen,
+    Settings,
+    estimates,
+    learn,
+    lit,
+    moved,
+    parameters,
+    validation_pe,
+    write_estimator,
+    write_network,
+    write_predictions,
+)
 
 APART = 2  # frames between the starts of two windows that are learnt from
+BATCH, RATE, EPOCHS = 1024, 2e-3, 100
+SHIFT_PX = 4.0
+
+
+def varied(pictures: Tensor) -> Tensor:
+    """In other light, and as if the headset had slipped a little: neither changes where an eye looks."""
+    return lit(moved(pictures, SHIFT_PX * (2 * torch.rand(len(pictures), 2, device=pictures.device) - 1)))
 
 
 class LSTM(nn.Module):
@@ -52,3 +78,19 @@ def learn_lstm(seen: Seen, found: dict[str, Tensor], hidden: int, course: Course
     learn(network, best, len(past), loss_of, check, course)
     network.eval()
     return network
+
+
+def forecast(name: str, network: nn.Module, seen: Seen, hidden: int, out: Path, settings: Settings) -> dict[str, float]:
+    """What is left once a network tells vectors: learn to forecast them, predict, write."""
+    found = {split: estimates(network, seen.pictures[split]) for split in SPLITS}
+    second = replace(settings, train_s=settings.forecast_s, epochs=EPOCHS, batch=BATCH, rate=RATE)
+    lstm = learn_lstm(seen, found, hidden, Course.of(f"{name}-lstm", second))
+    with torch.no_grad():
+        pe = validation_pe(seen, lstm(found["validation"][:, :GIVEN]))
+        write_predictions(out, name, seen.names["test"], lstm(found["test"]))
+    told = {"validation_pe_deg": pe, "parameters": parameters(network) + parameters(lstm)}
+    if settings.weights:
+        write_estimator(network, out / f"gaze_prediction_{name}.onnx")
+        file = out / f"gaze_prediction_{name}_forecast.onnx"
+        write_network(lstm, torch.zeros(3, GIVEN, 3), file, ("past", "ahead"))
+    return told

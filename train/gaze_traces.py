@@ -6,6 +6,7 @@ Movers are drawn with seeds that begin with PEOPLE_SEED, so none of them is in a
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -51,9 +52,15 @@ class Watching:
         self._jobs: list[Future[Traces]] = [self._pool.submit(traces, seed, job) for job in range(jobs)]
 
     def collect(self) -> Traces:
-        """What is there by now, at least of one job; the rest is left."""
+        """What is there by now, at least of one job; the rest is dropped."""
         self._jobs[0].result()
-        return np.concatenate([job.result() for job in self._jobs if job.done()])
+        for job in self._jobs:
+            job.cancel()
+        return np.concatenate([job.result() for job in self._jobs if job.done() and not job.cancelled()])
+
+    def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """As `map`, in those processes; after what they do already."""
+        return self._pool.map(work, items)
 
     def __enter__(self) -> Watching:
         return self

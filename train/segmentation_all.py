@@ -2,14 +2,13 @@
 
     python -m train.segmentation_all --data FOLDER --out FOLDER
 
-Writes segmentation_NAME.zip (masks of the frames that are scored) for each, eye_segmentation_NAME.onnx for what is
-shipped, and segmentation_cards.zip with their model cards. One that fails is told and does not stop the others.
+Writes segmentation_NAME.zip (masks of the frames that are scored) and eye_segmentation_NAME.onnx for each, and
+results.jsonl for train.ship. One that fails is told and does not stop the others.
 """
 
 import argparse
 import time
 import traceback
-import zipfile
 from pathlib import Path
 
 from train import (
@@ -29,7 +28,6 @@ TURNS = {
     "tetelias": (segmentation_tetelias.train, 80.0),
     "jhu": (segmentation_jhu.train, 80.0),
 }
-SHIPPED = ("baseline", "palestra")
 
 
 def main() -> None:
@@ -50,14 +48,12 @@ def main() -> None:
         try:
             work = segmentation_common.work_in(options.work, options.small)
             made = train(data, work, options.longer * train_s, options.small)
-            text = segmentation_common.write(made, data, options.data, options.out, weights=name in SHIPPED)
+            took_s = time.perf_counter() - began
+            segmentation_common.write(made, data, options.data, options.out, took_s, weights=True)
         except Exception:  # told, and the others are trained
             traceback.print_exc()
             failed.append(name)
             continue
-        with zipfile.ZipFile(options.out / "segmentation_cards.zip", "a") as cards:
-            cards.writestr(f"eye_segmentation_{name}.toml", text)
-        took_s = time.perf_counter() - began
         print(f"{name}: {made.parameters:,} parameters, left out {made.validation:.4f}, {took_s:.0f} s", flush=True)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}; see above")

@@ -6,14 +6,13 @@ read by `write_masks` alone, so that a megabyte is kept instead of a hundred.
 """
 
 import argparse
-import hashlib
 import math
 import pickle
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import cv2
@@ -22,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train import paper
+from train import paper, results
 from train.segmentation_losses import IGNORED
 
 HEIGHT, WIDTH, CLASSES = 400, 640, 4
@@ -233,16 +232,20 @@ class Ensemble(nn.Module):
 
 @dataclass(frozen=True)
 class Made:
-    """A trained solution: its network, masks of frames, and what its card says."""
+    """A trained solution: its network, masks of frames, and what is told of it."""
 
     name: str  # as in palestra/solutions: "bts_digital"
     network: nn.Module
     masks: Callable[[Tensor], Tensor]  # of rows of the data
     validation: float  # mIoU on labels left out
     trained: str
-    shipped: bool = False
+    others: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)  # what it would say in other ways
     inputs: tuple[int, int, int] = (1, HEIGHT, WIDTH)
     output: str = "logits"
+
+    @property
+    def weights(self) -> str:
+        return f"eye_segmentation_{self.name}"
 
     @property
     def parameters(self) -> int:
@@ -276,38 +279,23 @@ def write_onnx(made: Made, file: Path) -> None:
     )  # fmt: skip
 
 
-def card(made: Made, weights: Path | None) -> str:
-    """What lies beside the weights, in TOML."""
-    packed = weights.read_bytes() if weights else b""
-    dashed = made.name.replace("_", "-")
-    lines: dict[str, str | int] = {
-        "solution": dashed,
-        "track": "eye-segmentation-v1",
-        "script": f"python -m train.segmentation_{made.name}",
-        "seed": 0,
-        "data": "eye-segmentation-v1, paper size, seed 0: 1,605 given labels; no hidden one",
-        "parameters": made.parameters,
-        "sha256": hashlib.sha256(packed).hexdigest() if packed else "",
-        "bytes": len(packed),
-        "trained": f"{made.trained}; mIoU {made.validation:.4f} on labels left out",
-        "make": f"make train-eye-segmentation-{dashed}",
-    }
-    return "".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()) + "\n[scores]\n"
-
-
-def _toml(value: str | int) -> str:
-    return str(value) if isinstance(value, int) else '"' + value.replace('"', '\\"') + '"'
-
-
-def write(made: Made, data: Data, folder: Path, out: Path, weights: bool) -> str:
-    """Predictions of the asked frames, the weights where wanted; what its card says."""
+def write(made: Made, data: Data, folder: Path, out: Path, train_s: float, weights: bool) -> None:
+    """Predictions of the asked frames, the weights where wanted, and what it came to."""
     out.mkdir(parents=True, exist_ok=True)
     names, rows = asked_rows(folder, data)
-    write_masks(out / f"segmentation_{made.name}.zip", names, made.masks(rows))
-    file = out / f"eye_segmentation_{made.name}.onnx" if weights else None
-    if file:
-        write_onnx(made, file)
-    return card(made, file if made.shipped or weights else None)
+    predictions = f"segmentation_{made.name}.zip"
+    write_masks(out / predictions, names, made.masks(rows))
+    for other, masks in made.others.items():
+        write_masks(out / f"segmentation_{other}.zip", names, masks(rows))
+    if weights:
+        write_onnx(made, out / f"{made.weights}.onnx")
+    checked = {"miou": round(made.validation, 4)}
+    results.note(
+        out,
+        results.Learnt(
+            made.weights, made.parameters, round(train_s, 1), made.trained, checked, predictions=predictions
+        ),
+    )
 
 
 def work_in(folder: Path, small: bool) -> Path:
@@ -328,7 +316,7 @@ def alone(train: Train, doc: str | None, train_s: float) -> None:
     parser.add_argument("--small", action="store_true", help="a few pictures and steps, to see that it runs")
     options = parser.parse_args()
     data = open_data(options.data, small=options.small)
+    began = time.perf_counter()
     made = train(data, work_in(options.work, options.small), options.train_s, options.small)
-    text = write(made, data, options.data, options.out, weights=True)
-    (options.out / f"eye_segmentation_{made.name}.toml").write_text(text)
+    write(made, data, options.data, options.out, time.perf_counter() - began, weights=True)
     print(f"{made.name}: {made.parameters:,} parameters, left out mIoU {made.validation:.4f}, in {options.out}")

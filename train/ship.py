@@ -1,26 +1,58 @@
-"""Take new weights into the package and write their size and digest on their cards.
+"""Take new weights into the package and write on their cards what training came to.
 
-python -m train.ship FILE.onnx NAME …
+    python -m train.ship FOLDER           all that a training run wrote: weights, predictions, results.jsonl
+    python -m train.ship FILE.onnx NAME … a file is copied; a bare name is of weights that their script put there itself
 
-A file is copied into the package; a bare name is of weights that their script put there itself.
+Weights of solutions that are not shipped stay where they are with the first form, and only their digest is noted;
+`make train-NAME` uses the second, as whoever trains them wants to run them. Predictions go to docs/predictions.
 """
 
 import argparse
+import hashlib
 import shutil
 from pathlib import Path
 
 from palestra.solutions import cards
+from train import results
+
+PREDICTIONS = Path("docs/predictions")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weights", type=Path, nargs="+")
-    for given in parser.parse_args().weights:
-        place = cards.path(given.stem)
-        if given.suffix:
-            shutil.copyfile(given, place)
-        known = cards.stamp(given.stem)
-        print(f"{place.name}: {known.bytes:,} bytes, sha256 {known.sha256[: cards.SHOWN]}…")
+    parser.add_argument("given", type=Path, nargs="+")
+    for given in parser.parse_args().given:
+        for name in ship_all(given) if given.is_dir() else [ship(given)]:
+            known = cards.card(name)
+            print(f"{name}: {known.bytes:,} bytes, sha256 {known.sha256[: cards.SHOWN] or 'of nothing'}…")
+
+
+def ship(given: Path) -> str:
+    if given.suffix:
+        shutil.copyfile(given, cards.path(given.stem))
+    cards.stamp(given.stem)
+    return given.stem
+
+
+def ship_all(folder: Path) -> list[str]:
+    """Names of all networks that a run tells of."""
+    every = results.read(folder)
+    for learnt in every:
+        file, known = folder / f"{learnt.weights}.onnx", cards.card(learnt.weights)
+        if known.shipped and file.is_file():
+            shutil.copyfile(file, cards.path(learnt.weights))
+        told = {key: getattr(learnt, key) for key in ("parameters", "train_s", "trained", "checked", "sha256", "bytes")}
+        if learnt.predictions:
+            told["predictions"] = keep(folder / learnt.predictions)
+        cards.stamp(learnt.weights, **{key: value for key, value in told.items() if value})
+    return [learnt.weights for learnt in every]
+
+
+def keep(predictions: Path, into: Path = PREDICTIONS) -> str:
+    """Copy answers to the test split to where they are scored; their digest."""
+    into.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(predictions, into / predictions.name)
+    return hashlib.sha256(predictions.read_bytes()).hexdigest()
 
 
 if __name__ == "__main__":

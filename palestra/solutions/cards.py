@@ -3,17 +3,17 @@
     session("eye_reader").run(None, {"pictures": …})      a network, ready to run on one core
     np.load(BytesIO(weights("emotion_linear")))            any other file
 
-The card NAME.toml lies beside the weights. Where its sha256 is empty, nothing is shipped: whoever runs what `make` of
-the card says has them, and then they are used.
+The card NAME.toml lies beside the weights. Those of large networks are not shipped: whoever runs what `make` of the
+card says has them, and then they are used.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,10 +41,14 @@ class Card:
     parameters: int
     trained: str  # on what and for how long, in words
     make: str  # "make train-NAME", which brings them from nothing
-    sha256: str = ""  # of the file; empty where it is not shipped
+    shipped: bool = True  # with the package
+    sha256: str = ""  # of the file; empty as long as nobody trained it
     bytes: int = 0
     file: str = ""  # beside the card; NAME.onnx where it says nothing
     commit: str = ""  # of the script, where it is known
+    train_s: float = 0.0  # that training took, drawing pictures not counted
+    predictions: str = ""  # sha256 of what it answered to the test split, in docs/predictions
+    checked: Mapping[str, float] = field(default_factory=dict)  # on whom its training was watched: validation people
     scores: Mapping[str, float] = field(default_factory=dict)  # metric → value on the test split
 
 
@@ -81,7 +85,8 @@ def weights(name: str) -> bytes:
     """The file as it is on its card."""
     known, file = card(name), path(name)
     if not file.is_file():
-        why = "is missing from this installation" if known.sha256 else f"({known.solution}) is not shipped"
+        missing = known.shipped and known.sha256
+        why = "is missing from this installation" if missing else f"({known.solution}) is not shipped"
         raise PalestraError(f"{file.name} {why}. To get it, run `{known.make}` in the repository.")
     content = file.read_bytes()
     found = hashlib.sha256(content).hexdigest()
@@ -110,15 +115,26 @@ def session(name: str) -> onnxruntime.InferenceSession:
         ) from error
 
 
-def stamp(name: str) -> Card:
-    """Write size and digest of new weights into their card; whoever trained them calls this."""
-    place, content = FOLDER / f"{name}.toml", path(name).read_bytes()
-    text = place.read_text(encoding="utf-8")
-    for key, value in (("sha256", f'"{hashlib.sha256(content).hexdigest()}"'), ("bytes", str(len(content)))):
-        text, found = re.subn(rf"^{key} *=.*$", f"{key} = {value}", text, flags=re.MULTILINE)
-        if found != 1:
-            raise PalestraError(f"{place.name}: found {found} lines `{key} = …`, expected one.")
-    place.write_text(text, encoding="utf-8")
+def stamp(name: str, **changes: object) -> Card:
+    """Write a card anew: size and digest of the weights, where they are there, and whatever else is to change."""
+    if is_there(name):
+        content = path(name).read_bytes()
+        changes |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    fresh = msgspec.convert(asdict(card(name)) | changes, Card)
+    (FOLDER / f"{name}.toml").write_text(_text(fresh), encoding="utf-8")
     card.cache_clear()
     session.cache_clear()
     return card(name)
+
+
+def _text(known: Card) -> str:
+    """As TOML; what nobody knows is left out, and tables come last."""
+    values = {key: value for key, value in asdict(known).items() if value or key in ("sha256", "seed", "shipped")}
+    if known.shipped:
+        del values["shipped"]
+    tables = {key: values.pop(key) for key in ("checked", "scores") if key in values}
+    # What JSON writes for a string or a number is the same in TOML.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    for key, table in tables.items():
+        lines += ["", f"[{key}]", *(f"{metric} = {value!r}" for metric, value in table.items())]
+    return "\n".join(lines) + "\n"

@@ -192,7 +192,8 @@ def _shape_checks(mask: Mask, pupil: Outline | None, iris: Outline | None, windo
     ratio = small.long / large.long
     yield Check("not the shape of an eye", min(ratio - 0.1, 0.8 - ratio), -0.04, 0.06)
     yield Check("pupil covered", _filled(mask == PUPIL, small), 0.45, 0.85)
-    yield Check("too near", -large.long / window.width, -0.8, -0.4)
+    # Beyond the picture's border a window holds mirror images, which show nothing new.
+    yield Check("too near", -large.long / min(window.width, mask.shape[1]), -0.8, -0.4)
 
 
 def _filled(part: NDArray[np.bool_], ellipse: Ellipse) -> float:

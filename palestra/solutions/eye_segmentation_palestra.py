@@ -42,14 +42,24 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
 
 def logits(files: list[Path]) -> Array:
     """(n, 3, 200, 320): of being open, iris and pupil."""
-    network, found = cards.session(WEIGHTS), []
-    for at in range(0, len(files), BATCH):
-        pictures = np.stack([halved(read_grey(file)) for file in files[at : at + BATCH]])
-        found.append(network.run(None, {"pictures": pictures[:, None]})[0])
-    return np.concatenate(found)
+    some = (files[at : at + BATCH] for at in range(0, len(files), BATCH))
+    return np.concatenate([told(np.stack([read_grey(file) for file in part])) for part in some])
 
 
-def halved(image: Array) -> Array:
+def told(pictures: Array) -> Array:
+    """The network's logits for pictures (n, 400, 640)."""
+    halves = np.stack([_halved(picture) for picture in pictures])
+    return np.asarray(cards.session(WEIGHTS).run(None, {"pictures": halves[:, None]})[0])
+
+
+def classes_of(logits: Array) -> NDArray[np.uint8]:
+    """(400, 640) from the logits of one frame alone, without what its sequence adds."""
+    full = (cv2.resize(part, openeds.SHAPE[::-1], interpolation=cv2.INTER_LINEAR) > 0 for part in logits)
+    is_open, iris, pupil = (part.astype(np.uint8) for part in full)
+    return np.asarray(is_open * (1 + iris * (1 + pupil)), np.uint8)
+
+
+def _halved(image: Array) -> Array:
     return np.asarray(cv2.resize(image.astype(np.float32), (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA))
 
 

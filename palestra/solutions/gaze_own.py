@@ -1,15 +1,18 @@
 """Estimates of many eyes corrected: for the data set's camera by training labels, for each eye by no label at all."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palestra.solutions.gaze_groups import grouped
-from palestra.solutions.gaze_places import Correction, Places, fit_correction, fit_places
+from palestra.solutions.gaze_places import Correction, fit_correction, fit_places
 
 Array = NDArray[np.float64]
 Floats = NDArray[np.float32]
+Each = Callable[[Callable[[Array], Correction], Iterable[Array]], Iterable[Correction]]
 
 LOOKED_AT = (2, 14, 25, 37, 49)  # frames of a sequence that tell whose it is and how far its eye is off
 SMALL = (20, 32)  # of pictures that tell sequences apart
@@ -57,19 +60,18 @@ class Known:
 
 
 def known_of(
-    trained: tuple[Floats, Array, Array], names: list[str], seen: tuple[Floats, Array], places: Places | None = None
+    trained: tuple[Floats, Array, Array], names: list[str], seen: tuple[Floats, Array], each: Each = map
 ) -> Known:
     """From the training part (little pictures, estimates, labels) and the sequences asked for (pictures, estimates).
 
-    Each is (sequences, frames, …), of the frames LOOKED_AT.
+    Each is (sequences, frames, …), of the frames LOOKED_AT. `each` is `map`, or does as much in several processes.
     """
     views, angles_deg, labels_deg = trained
     camera = fit_camera(angles_deg, labels_deg, grouped(views))
-    places = places or fit_places(labels_deg.reshape(-1, 2))
+    fit = partial(fit_correction, places=fit_places(labels_deg))
     groups = grouped(seen[0])
+    eyes = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     found: dict[str, Correction] = {}
-    for group in np.unique(groups):
-        mine = np.flatnonzero(groups == group)
-        one = fit_correction(camera(seen[1][mine]).reshape(-1, 2), places)
+    for mine, one in zip(eyes, each(fit, [camera(seen[1][mine]) for mine in eyes]), strict=True):
         found |= {names[i]: one for i in mine}
     return Known(camera, found)

@@ -1,37 +1,5 @@
-"""EyMazing, second of the challenge: a ResNet-18 on cosines, and an LSTM on its estimates."""
+"""EyMazing, second of the challenge, rebuilt: see train/gaze_eymazing.py. Its weights are not shipped."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from palestra.solutions.gaze_forecast import solution
 
-import numpy as np
-import polars as pl
-
-from palestra.records import Solution
-from palestra.solutions import cards
-from palestra.solutions.gaze_history import answers
-from palestra.solutions.gaze_seen import ask, histories
-from palestra.worlds.gaze import to_angles
-
-NETWORK, FORECASTER = "gaze_prediction_eymazing", "gaze_prediction_eymazing_forecast"
-
-
-def fit(data: Path, options: Mapping[str, str]) -> None:
-    for name in (NETWORK, FORECASTER):  # they are not shipped: say so at once
-        cards.session(name)
-
-
-def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
-    sequences = trials["sequence"].unique(maintain_order=True).to_list()
-    ahead = ask(FORECASTER, histories(data, sequences, NETWORK))
-    return answers(trials, sequences, np.stack(to_angles(ahead), axis=-1))
-
-
-SOLUTION = Solution(
-    track="gaze-prediction-v1",
-    name="eymazing",
-    title="second of 2020 rebuilt: ResNet-18 and an LSTM",
-    fit=fit,
-    predict=predict,
-    parts_by=("sequence",),
-    weights=f"{NETWORK}.onnx",
-)
+SOLUTION = solution("eymazing", "second of 2020 rebuilt: ResNet-18 and an LSTM")

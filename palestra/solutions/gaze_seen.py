@@ -26,10 +26,10 @@ _DOWN, _ACROSS = (shrinking(large, little) for large, little in zip(HALF, SIZE, 
 def pictures(data: Path, split: str, sequence: str, frames: Iterable[int]) -> Floats:
     """(n, 1, *SIZE) grey levels of a sequence's frames."""
     files = [openeds.image_file(data, split, sequence, frame) for frame in frames]
-    return np.stack([_shrunk(read_grey(file)) for file in files])[:, None]
+    return np.stack([shrunk(read_grey(file)) for file in files])[:, None]
 
 
-def _shrunk(image: NDArray[np.uint8]) -> Floats:
+def shrunk(image: NDArray[np.uint8]) -> Floats:
     """In two steps, as the pictures were made that networks learnt from."""
     half = cv2.resize(image, HALF[::-1], interpolation=cv2.INTER_AREA).astype(np.float32)
     return np.asarray(np.round(_DOWN @ half @ _ACROSS.T), np.float32)

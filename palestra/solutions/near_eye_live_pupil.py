@@ -91,8 +91,8 @@ def mirror(image: Image) -> Image:
 def see(image: Image) -> Seen | None:
     """The pupil of a left eye, or at least a dark spot, and the glints near it; None where there are no glints."""
     glints = _find_glints(image)
-    spot = pupil.find_pupil(image, _among(glints, image.shape))
-    found = _outlined(image, spot) or _outlined(image, pupil.find_pupil(image))
+    spot, even = pupil.find_pupil(image, _among(glints, image.shape)), pupil.evened(image)
+    found = _outlined(even, spot) or _outlined(even, pupil.find_pupil(image))
     if found:
         return _with_glints(found, glints, KINDS[:2])
     return _with_glints(replace(spot, long_px=1.0, short_px=1.0), glints, (KINDS[2], KINDS[2]))

@@ -17,7 +17,10 @@ GLINT_REACH = 110  # px around it in which the glints are
 MOST_GLINTS = 14
 RING_PX = (15.0, 75.0)  # radius of the ring of glints
 RING_TOLERANCE_PX = 3.0
-UNEVEN = 1.5  # how much an uneven spot counts against itself
+UNEVEN = 2.5  # how much an uneven spot counts against itself
+DARK = 4.0  # grey levels that are added before logarithms: below, it is noise that differs
+LIGHT_PX = 120.0  # light changes over such distances, eyes over shorter ones
+EVEN = 60.0  # grey level that the light around every place comes to
 BRIGHT = 200  # grey level of a glint
 
 Image = NDArray[np.uint8]
@@ -35,8 +38,8 @@ class Pupil:
     angle_deg: float
     glint_x: float
     glint_y: float
-    threshold: float  # grey level between pupil and iris
-    contrast: float  # how much darker the pupil is than what surrounds it, grey levels
+    threshold: float  # grey level between pupil and iris, where the light is even
+    contrast: float  # how much darker the pupil is than what surrounds it, in the same levels
 
 
 def read_grey(file: Path) -> Image:
@@ -52,14 +55,29 @@ def find_pupil(image: Image, open_eye: Image | None = None) -> Pupil:
 
     There is always an answer; `contrast` tells how far to trust it.
     """
-    x, y, inside, around = _darkest_spot(image, open_eye)
+    even = evened(image)
+    x, y, inside, around = _darkest_spot(even, open_eye)
     left, top = max(x - REACH, 0), max(y - REACH, 0)
-    near = image[top : y + REACH, left : x + REACH]
+    near = even[top : y + REACH, left : x + REACH]
     threshold = (inside + around) / 2
     ellipse = _outline(near, threshold, (x - left, y - top))
     (cx, cy), axes, angle = ellipse
     glint_x, glint_y = _glints(image, left + cx, top + cy)
     return Pupil(left + cx, top + cy, max(axes), min(axes), angle, glint_x, glint_y, threshold, around - inside)
+
+
+def evened(image: Image) -> Image:
+    """The picture as if light fell evenly: headsets burn a brow out and leave a cheek in the dark."""
+    small = _without_glints(image)
+    light = np.exp(cv2.GaussianBlur(np.log(small + DARK), (0, 0), LIGHT_PX / SCALE, borderType=cv2.BORDER_REPLICATE))
+    full = cv2.resize(light, image.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.clip(EVEN * (image.astype(np.float32) + DARK) / full, 0, 255), np.uint8)
+
+
+def _without_glints(image: Image) -> NDArray[np.float32]:
+    """A smaller picture; glints would hide a pupil, so what is bright and small is closed by its darker neighbours."""
+    small = cv2.resize(image, None, fx=1 / SCALE, fy=1 / SCALE, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.morphologyEx(small, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), np.float32)
 
 
 def features(pupil: Pupil) -> list[float]:
@@ -78,9 +96,8 @@ def features(pupil: Pupil) -> list[float]:
 
 def _darkest_spot(image: Image, open_eye: Image | None) -> tuple[int, int, float, float]:
     """Centre of the spot that is darkest against its surroundings, with the grey levels inside and around it."""
-    small = cv2.resize(image, None, fx=1 / SCALE, fy=1 / SCALE, interpolation=cv2.INTER_AREA)
-    # Glints would hide a pupil: what is bright and small is closed by its darker neighbours.
-    small = cv2.morphologyEx(small, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)).astype(np.float32)
+    # In logarithms: a pupil is darker than its surroundings by a share of them.
+    small = np.log(_without_glints(image) + DARK)
     best: tuple[float, int, int, float, float] = (-np.inf, 0, 0, 0.0, 0.0)
     for radius in RADII:
         inside = cv2.blur(small, (2 * radius - 1,) * 2)
@@ -96,7 +113,7 @@ def _darkest_spot(image: Image, open_eye: Image | None) -> tuple[int, int, float
         if value > best[0]:
             best = (value, x, y, float(inside[y, x]), float(around[y, x]))
     _, x, y, dark, light = best
-    return x * SCALE + SCALE // 2, y * SCALE + SCALE // 2, dark, light
+    return x * SCALE + SCALE // 2, y * SCALE + SCALE // 2, float(np.exp(dark)) - DARK, float(np.exp(light)) - DARK
 
 
 def _second_darkest_side(level: NDArray[np.float32], away: int) -> NDArray[np.float32]:
@@ -108,7 +125,7 @@ def _second_darkest_side(level: NDArray[np.float32], away: int) -> NDArray[np.fl
     sides = [(0, away), (0, -away), (away, 0), (-away, 0), (near, near), (near, -near), (-near, near), (-near, -near)]
     padded = cv2.copyMakeBorder(level, away, away, away, away, cv2.BORDER_REPLICATE)
     height, width = level.shape
-    darkest = second = np.full_like(level, 255)
+    darkest = second = np.full_like(level, np.inf)
     for down, right in sides:
         side = padded[away + down : away + down + height, away + right : away + right + width]
         second = np.minimum(second, np.maximum(darkest, side))

@@ -4,7 +4,6 @@ Who is seen and by which camera is in eye_scene.py; eye_batch.py renders the sam
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
@@ -12,16 +11,17 @@ import numpy.typing as npt
 
 from palestra.worlds import eye_optics as optics
 from palestra.worlds import eye_skin as skin
+from palestra.worlds.eye_layers import HEIGHT, WIDTH, Array, Region, noise_bank
 from palestra.worlds.eye_scene import Camera, Look, Person, through_lens
+from palestra.worlds.eye_textures import IRIS_RINGS, IRIS_SPOKES, iris_texture
 
-Array = npt.NDArray[Any]
 Ellipse = tuple[float, float, float, float, float]  # centre x, centre y, long axis, short axis (px), angle (deg)
 
-HEIGHT, WIDTH = skin.HEIGHT, skin.WIDTH
 BACKGROUND, SCLERA, IRIS, PUPIL = 0, 1, 2, 3
 TRACE_PX = 8  # spacing of the rays that are traced through the cornea; between them the map is smooth
 LENS_MIRROR = 0.75  # how far the eye's own lens throws a light to the other side of the pupil, of the cornea's glint
 EDGE_MM, EDGE_SHINE = 0.1, 0.25  # of a contact lens
+GLINT, GLINT_ON_WHITE = 620, 380  # grey levels of a light mirrored by the cornea, and by the white at full exposure
 SHUTTER = (-0.5, 0.0, 0.5)
 LANDMARKS = np.linspace(0, 80, 9).astype(int)  # of the 81 points of a lid's margin
 NARROW_PX = 5.0  # a gap below this shows lashes and tears, not an iris
@@ -59,7 +59,7 @@ class Kept:
     camera: Camera  # as it sees through glasses
     ball: optics.Ball
     still: skin.Still
-    region: skin.Region
+    region: Region
     margins: skin.Margins
     iris_texture: Array
     lashes: tuple[optics.Lashes, ...]
@@ -74,7 +74,7 @@ class Renderer:
         self._person, self._camera = person, through_lens(camera, person.glasses)
         self._ball = optics.ball_of(person)
         rng = np.random.default_rng(person.texture_seed)
-        self._iris_texture = skin.iris_texture(person, rng)
+        self._iris_texture = iris_texture(person, rng)
         self._lashes = tuple(optics.draw_lashes(person, upper, rng) for upper in (True, False))
         self._region = self._moving_region()
         self._columns = self._region.half_columns_px
@@ -84,7 +84,7 @@ class Renderer:
         self._column_map = np.tile(np.arange(len(self._columns), dtype=np.float32), (len(self._rows), 1))
         self._place_window()
         # Noise as two unsigned tiles, what to add and what to take: saturating uint8 sums are the fastest.
-        grain = skin.noise_bank()[0][: HEIGHT + 128, : WIDTH + 256] * np.float32(camera.noise_sd)
+        grain = noise_bank()[0][: HEIGHT + 128, : WIDTH + 256] * np.float32(camera.noise_sd)
         self._more, self._less = cv2.convertScaleAbs(np.maximum(grain, 0)), cv2.convertScaleAbs(np.minimum(grain, 0))
 
     def kept(self) -> Kept:
@@ -101,7 +101,7 @@ class Renderer:
             rest_px=self._rest_px,
         )
 
-    def _moving_region(self) -> skin.Region:
+    def _moving_region(self) -> Region:
         high, low = (optics.lids_at(self._person, pitch_deg, 1.15) for pitch_deg in (25.0, -25.0))
         upper, lower = (
             np.concatenate([self._camera.project(curve) for curve in (lids.crease_mm, lids.lower_mm)])
@@ -112,13 +112,14 @@ class Renderer:
         ends = np.concatenate([upper, lower, *(self._camera.project(path).reshape(-1, 2) for path in lashes)])
         left, top = np.clip(ends.min(0) - 24, 0, [WIDTH - 64, HEIGHT - 64]).astype(int) // 2 * 2
         right, bottom = np.clip(ends.max(0) + 24, 64, [WIDTH, HEIGHT]).astype(int) // 2 * 2
-        return skin.Region(int(left), int(top), int(right), int(bottom))
+        return Region(int(left), int(top), int(right), int(bottom))
 
     def _place_window(self) -> None:
         """The window holds the nearest, frontal iris with room for blur; a multiple of the ray spacing."""
         near_mm = float(np.linalg.norm(self._camera.position_mm)) - self._ball.limbus_z_mm - 0.5
         across_mm = max(self._person.iris_mm, 2 * self._person.contact_lens_mm)
-        span_px = across_mm * self._camera.focal_px / near_mm + 8 * self._camera.blur_px
+        # Beyond the outermost rays, half a spacing from its edge, nothing is known.
+        span_px = across_mm * self._camera.focal_px / near_mm + 8 * self._camera.blur_px + TRACE_PX
         self._window_px = int(np.ceil(span_px / TRACE_PX)) * TRACE_PX
         steps = (np.arange(self._window_px // TRACE_PX) + 0.5) * TRACE_PX - 0.5
         self._trace_grid = np.stack(np.meshgrid(steps, steps), axis=-1)
@@ -136,12 +137,13 @@ class Renderer:
         cv2.resize(moving, region.shape[::-1], dst=region, interpolation=cv2.INTER_LINEAR)
         cornea_px, white_px = optics.reflections(self._ball, self._camera, rotation)
         for place_px in cornea_px:
-            self._add_glint(image, mask, place_px, self._camera.glint_px, 620)
+            self._add_glint(image, mask, place_px, self._camera.glint_px, GLINT)
         pupil_px = self._camera.project(rotation @ [*self._person.pupil_offset_mm, self._ball.iris_z_mm])
+        in_pupil = mask == PUPIL
         for place_px in pupil_px - LENS_MIRROR * (cornea_px - pupil_px):  # hollow, so it mirrors the other way round
-            self._add_glint(image, mask == PUPIL, place_px, self._camera.glint_px, 620 * self._person.lens_shine)
+            self._add_glint(image, in_pupil, place_px, self._camera.glint_px, GLINT * self._person.lens_shine)
         for place_px in white_px:  # rough, so wider and dimmer
-            self._add_glint(image, mask, place_px, 1.8 * self._camera.glint_px, 260 * self._camera.exposure)
+            self._add_glint(image, mask, place_px, 1.8 * self._camera.glint_px, GLINT_ON_WHITE * self._camera.exposure)
         self._add_lashes(region, lids)
         image = cv2.add(image, self._more[noise_y : noise_y + HEIGHT, noise_x : noise_x + WIDTH])
         image = cv2.subtract(image, self._less[noise_y : noise_y + HEIGHT, noise_x : noise_x + WIDTH])
@@ -170,8 +172,8 @@ class Renderer:
         across, down, limbus = cv2.split(cv2.resize(traced, (half, half), interpolation=cv2.INTER_LINEAR))
         radius, angle = cv2.cartToPolar(across, down)
         from_pupil = radius - np.float32(pupil_mm / 2)
-        ring = from_pupil * np.float32((skin.IRIS_RINGS - 1) / (0.95 * self._ball.limbus_mm - pupil_mm / 2))
-        spoke = angle * np.float32(skin.IRIS_SPOKES / (2 * np.pi))
+        ring = from_pupil * np.float32((IRIS_RINGS - 1) / (0.95 * self._ball.limbus_mm - pupil_mm / 2))
+        spoke = angle * np.float32(IRIS_SPOKES / (2 * np.pi))
         texture = cv2.remap(self._iris_texture, spoke, ring, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         pixel_mm = 2 * self._person.iris_mm / self._window_px
         cover = np.clip((np.float32(self._ball.limbus_mm - 0.1) - limbus) * np.float32(1 / 0.5) + 0.5, 0, 1)
@@ -263,6 +265,8 @@ class Renderer:
         if left < 0 or top < 0 or left + 2 * reach >= WIDTH or top + 2 * reach >= HEIGHT:
             return
         part = slice(top, top + 2 * reach), slice(left, left + 2 * reach)
+        if not mask[part].any():
+            return
         spot = optics.spot(place_px - [left, top], radius_px, 2 * reach)
         image[part] = np.minimum(image[part] + peak * spot * (mask[part] > 0), 255)
 

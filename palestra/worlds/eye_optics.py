@@ -200,6 +200,9 @@ class Lashes:
 def draw_lashes(person: Person, upper: bool, rng: np.random.Generator) -> Lashes:
     count = person.lash_count if upper else person.lash_count * 2 // 5
     along = np.sort(rng.uniform(0.1, 0.97, count))
+    if person.lash_tufts:  # mascara glues them to bars
+        middle = (np.floor(along * person.lash_tufts) + 0.5) / person.lash_tufts
+        along = np.clip(along + 0.8 * (middle - along), 0.1, 0.97)
     length = person.lash_mm * (1.0 if upper else 0.5) * rng.uniform(0.55, 1.05, count) * np.sin(np.pi * along) ** 0.3
     curl = rng.normal(person.lash_curl, 0.1, count)
     splay = 1.5 * (along - 0.45) + rng.normal(0, 0.2, count)

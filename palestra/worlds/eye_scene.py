@@ -61,6 +61,7 @@ class Person:
     collarette: float  # its place between pupil and limbus
     vessels: int
     pores: float
+    sheen: float  # what smooth skin mirrors of the LEDs, of what it scatters
     oil: float  # sparkle of the skin
     wrinkles: int
     eye_bag: float
@@ -72,6 +73,7 @@ class Person:
     lash_curl: float
     lash_droop: float  # how far they hang before the eye
     lash_px: int  # thickness near the root
+    lash_tufts: int  # bars that mascara glues them to, 0 without
     lash_dark: float
     liner: float  # darkness of make-up along the margins
     lid_shadow: float
@@ -99,7 +101,10 @@ class Camera:
     vignette_px: tuple[float, float]  # its centre
     vignette_start: float  # of half the image diagonal
     vignette_depth: float  # light lost in the corners
+    falloff: tuple[float, float]  # natural logarithm of the light that 200 px to the right and down take away
     rim_px: tuple[float, float, float] | None  # circle (x, y, radius) outside which the device itself is black
+    ring_px: tuple[float, float, float] | None  # … and one within which a lens ring hides a corner
+    rim_shine: float  # grey level of the light along them
     quality: int | None  # of the JPEG that it sends; None where it sends every bit
 
     def project(self, points_mm: Array) -> Array:
@@ -146,27 +151,28 @@ def draw_person(profile: Profile, rng: np.random.Generator) -> Person:
         pupil_offset_mm=(float(rng.normal(-0.2, 0.12)), float(rng.normal(0.05, 0.1))),
         kappa_h_deg=float(np.clip(rng.normal(4.0, 1.5), 0.0, 8.0)),
         kappa_v_deg=float(np.clip(rng.normal(1.0, 1.5), -2.5, 4.5)),
-        fissure_mm=float(np.clip(rng.normal(27.0, 1.6), 23.0, 30.5)),
+        fissure_mm=float(np.clip(rng.normal(27.4, 4.0), 19.5, 34.5)),
         corner_shift_mm=float(rng.normal(0.4, 0.4)),
         tilt_deg=float(rng.normal(6.0 if asian else 3.5, 2.0)),
-        upper_mm=float(np.clip(rng.normal(3.8 if asian else 4.5, 1.2) - 0.02 * years, 1.6, 7.2)),
+        upper_mm=float(np.clip(rng.normal(3.8 if asian else 4.8, 1.4) - 0.02 * years, 1.6, 7.9)),
         lower_mm=float(np.clip(rng.normal(5.2, 0.5), 4.0, 6.4)),
         upper_peak=float(rng.uniform(0.42, 0.52)),
         lower_peak=float(rng.uniform(0.52, 0.62)),
         crease_mm=float(np.clip(rng.normal(2.2 if folded else 4.0, 0.9), 0.5, 5.5)),
         crease_depth=float(rng.uniform(0.25, 0.55) if folded else rng.uniform(0.03, 0.12)),
         skin_tone=float(np.clip(rng.normal(_SKIN_TONES[profile.ethnicity], 0.05), 0.42, 0.82)),
-        iris_tone=float(np.clip(rng.normal(_IRIS_TONES[profile.eye_colour], 0.045), 0.17, 0.45)),
+        iris_tone=float(np.clip(rng.normal(_IRIS_TONES[profile.eye_colour], 0.055), 0.2, 0.5)),
         sclera_tone=float(np.clip(rng.normal(0.5, 0.045), 0.38, 0.62)),
         iris_contrast=float(rng.uniform(0.08, 0.2) + (0.0 if profile.eye_colour == "brown" else 0.05)),
         limbus_dark=float(rng.uniform(0.15, 0.42)),
         collarette=float(rng.uniform(0.22, 0.36)),
         vessels=int(rng.integers(4, 20)),
-        pores=float(rng.uniform(0.015, 0.045)),
-        oil=float(rng.uniform(0.6, 2.6) if rng.random() < 0.3 else rng.uniform(0.0, 0.12)),
+        pores=float(np.exp(rng.uniform(*np.log((0.02, 0.09))))),
+        sheen=float(rng.uniform(0.0, 0.25)),
+        oil=float(rng.uniform(3.0, 11.0) if rng.random() < 0.36 else np.exp(rng.uniform(*np.log((0.1, 3.0))))),
         wrinkles=int(rng.integers(2, 6)) + max(0, years) // 3,
         eye_bag=float(rng.uniform(0.0, 0.16)),
-        brow_mm=float(rng.normal(19.0, 2.0)),
+        brow_mm=float(rng.normal(17.5, 2.6)),
         brow_relief_mm=float(rng.uniform(5.0, 12.0)),
         brow_dark=float(rng.uniform(0.3, 0.7)),
         lash_count=int(rng.integers(45, 80) + (25 if thick_lashes else 0)),
@@ -174,13 +180,14 @@ def draw_person(profile: Profile, rng: np.random.Generator) -> Person:
         lash_curl=float(rng.uniform(0.25, 0.75) - (0.15 if asian else 0.0)),
         lash_droop=float(rng.uniform(0.1, 0.95)),
         lash_px=3 if thick_lashes else 2,
+        lash_tufts=int(rng.integers(16, 34)) if thick_lashes and rng.random() < 0.6 else 0,
         lash_dark=float(rng.uniform(0.72, 0.95) if thick_lashes else rng.uniform(0.25, 0.65)),
         liner=float(rng.uniform(0.25, 0.6) if profile.makeup else 0.0),
         lid_shadow=float(rng.uniform(0.25, 0.55)),
         glasses=_draw_glasses(rng) if profile.glasses else None,
         texture_seed=int(rng.integers(2**31)),
         contact_lens_mm=float(rng.uniform(6.8, 7.4)) if not profile.glasses and rng.random() < 0.15 else 0.0,
-        lens_shine=float(rng.uniform(0.0, 0.12)),
+        lens_shine=float(rng.uniform(0.0, 0.2)),
     )
 
 
@@ -207,10 +214,11 @@ def _facing(position_mm: Array, target_mm: Array, roll_deg: float) -> Array:
 def _draw_leds(dim: bool, rng: np.random.Generator) -> tuple[Array, Array]:
     """A full ring around the headset's lens, or an arc of a few; never quite even in power."""
     ring = rng.random() < (0.15 if dim else 0.7)
-    count = int(rng.integers(8, 18) if ring else rng.integers(4, 8))
+    count = int(rng.integers(8, 20) if ring else rng.integers(4, 8))
     start = rng.uniform(0, 2 * np.pi)
     angle = start + np.arange(count) * 2 * np.pi / count if ring else rng.uniform(-2.6, -0.5) + np.arange(count) * 0.62
-    radius_mm = rng.uniform(20, 29, 2)
+    near = rng.random() < 0.3  # around the camera instead of the display's lens: then glints fall on the pupil
+    radius_mm = rng.uniform(13, 19, 2) if near else rng.uniform(21, 30, 2)
     leds = np.stack(
         [radius_mm[0] * np.cos(angle), radius_mm[1] * np.sin(angle), np.full(count, rng.uniform(26, 36))], 1
     )
@@ -218,11 +226,33 @@ def _draw_leds(dim: bool, rng: np.random.Generator) -> tuple[Array, Array]:
     side = rng.vonmises(np.pi / 2, 0.5)  # more often from above
     power = 1 + rng.uniform(0.2, 0.85) * np.cos(angle - side) + rng.normal(0, 0.08, count)
     # Many headsets have a light close to the face on one side, which burns that side out.
-    reach_mm, close_z_mm, close_power = rng.uniform(22, 32), rng.uniform(16, 24), rng.uniform(0.8, 7.0)
+    reach_mm, close_z_mm, close_power = rng.uniform(22, 32), rng.uniform(16, 24), rng.uniform(0.8, 4.5)
     if not dim and rng.random() < 0.65:
         close = [reach_mm * np.cos(side), 0.8 * reach_mm * np.sin(side), close_z_mm]
         leds, power = np.concatenate([leds, [close]]), np.append(power, close_power)
     return leds, np.clip(power, 0.15, 7.0)
+
+
+def _draw_falloff(dim: bool, rng: np.random.Generator) -> tuple[float, float]:
+    """Most headsets light the brow more than the cheek, some far more; dim ones are even."""
+    if dim:
+        return float(rng.normal(0, 0.1)), float(rng.normal(0.12, 0.12))
+    steep = rng.random() < 0.4
+    return float(rng.normal(0, 0.22)), float(rng.uniform(0.8, 2.6) if steep else rng.normal(0.0, 0.3))
+
+
+def _draw_rim(rng: np.random.Generator) -> tuple[float, float, float]:
+    """A round view as wide as the picture or far wider, so that its edge is an arc or a bar; mostly below the eye."""
+    towards, gap_px = rng.normal(np.pi / 2, 0.7), rng.uniform(125, 225)
+    radius_px = np.exp(rng.uniform(*np.log((260.0, 1500.0))))
+    reach_px = gap_px - radius_px
+    return float(320 + reach_px * np.cos(towards)), float(200 + reach_px * np.sin(towards)), float(radius_px)
+
+
+def _draw_ring(rng: np.random.Generator) -> tuple[float, float, float]:
+    side, above = rng.choice([-1.0, 1.0]), rng.choice([-1.0, 1.0])
+    x, y = 320 + side * rng.uniform(290, 370), 200 + above * rng.uniform(190, 250)
+    return float(x), float(y), float(rng.uniform(70, 170))
 
 
 def draw_camera(rng: np.random.Generator) -> Camera:
@@ -235,27 +265,29 @@ def draw_camera(rng: np.random.Generator) -> Camera:
     distance_mm = rng.uniform(44, 60)
     yaw_deg, pitch_deg = rng.normal(4, 10), rng.uniform(-23, 6)
     position = optics.turn(yaw_deg, pitch_deg)[:, 2] * distance_mm
-    target = np.array([rng.normal(0.0, 2.6), rng.normal(0.4, 3.0), 8.0])
+    target = np.array([rng.normal(0.0, 2.6), np.clip(rng.normal(0.6, 3.8), -5.5, 6.5), 8.0])
     leds, power = _draw_leds(dim, rng)
-    rimmed = not dim and rng.random() < 0.5
-    rim_at = rng.uniform(-0.6 * np.pi, 0.6 * np.pi) - np.pi / 2  # towards the top: what is black is below
-    rim = float(320 + 90 * np.cos(rim_at)), float(200 + 90 * np.sin(rim_at)), float(rng.uniform(270, 400))
+    right, down = _draw_falloff(dim, rng)
+    exposure = np.exp(rng.uniform(*np.log((0.24, 0.42) if dim else (0.55, 1.48))) - 0.45 * max(down, 0))
     return Camera(
         position_mm=position,
         rotation=_facing(position, target, float(rng.normal(0, 3))),
-        focal_px=float((distance_mm - 10.5) * np.clip(rng.normal(16.0, 1.0), 13.4, 18.2)),
+        focal_px=float((distance_mm - 10.5) * np.clip(rng.normal(16.1, 1.5), 12.8, 19.8)),
         centre_px=(float(rng.normal(320, 12)), float(rng.normal(205, 14))),
         leds_mm=leds,
         led_power=power,
-        exposure=float(np.exp(rng.uniform(*np.log((0.21, 0.4) if dim else (0.48, 1.5))))),
-        haze=float(np.clip(rng.normal(33, 3) if dim else rng.normal(34, 11), 15, 60)),
-        noise_sd=float(rng.uniform(1.1, 2.4)),
+        exposure=float(max(exposure, 0.25)),  # with less, nothing of the eye could be seen
+        haze=float(np.clip(rng.normal(33, 3) if dim else rng.normal(34, 13), 14, 64)),
+        noise_sd=float(rng.uniform(0.6, 2.6)),
         blur_px=float(rng.uniform(1.6, 3.7)),
-        glint_px=float(rng.uniform(0.8, 1.8) if dim else rng.uniform(0.9, 3.4)),
-        vignette_px=(float(rng.normal(320, 25)), float(rng.normal(200, 20) if dim else rng.uniform(-300, 240))),
-        vignette_start=float(rng.uniform(0.2, 0.6)),
-        vignette_depth=float(rng.uniform(0.85, 0.99) if dim else rng.uniform(0.2, 0.97)),
-        rim_px=rim if rimmed else None,
+        glint_px=float(rng.uniform(0.8, 1.8) if dim else rng.uniform(1.1, 3.4)),
+        vignette_px=(float(rng.normal(320, 25)), float(rng.normal(200, 20) if dim else rng.uniform(20, 260))),
+        vignette_start=float(rng.uniform(0.0, 0.4) if dim else rng.uniform(0.2, 0.6)),
+        vignette_depth=float(rng.uniform(0.9, 1.0) if dim else rng.uniform(0.2, 0.97)),
+        falloff=(right, down),
+        rim_px=_draw_rim(rng) if rng.random() < (0.05 if dim else 0.4 + 0.2 * down) else None,
+        ring_px=_draw_ring(rng) if rng.random() < (0.05 if dim else 0.25) else None,
+        rim_shine=float(rng.uniform(0, 1) ** 3 * 240),
         quality=int(rng.integers(45, 96)) if rng.random() < 0.2 else None,
     )
 

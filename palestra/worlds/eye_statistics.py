@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from palestra.worlds.eye import IRIS, PUPIL, SCLERA, Array, Ellipse, Renderer
+from palestra.worlds.eye import IRIS, PUPIL, SCLERA, Ellipse, Renderer
+from palestra.worlds.eye_layers import HEIGHT, WIDTH, Array
 from palestra.worlds.eye_optics import ellipse_of
 from palestra.worlds.eye_scene import Look, draw_camera, draw_person, pupil_in_light
 from palestra.worlds.gaze import to_vectors
@@ -19,6 +20,8 @@ MEDIAN = (50,)
 SMALLEST_PUPIL_PX = 600  # below this area a lid hides too much of the pupil to measure it
 BRIGHT, SPOT_PX = 235, 3  # grey level and area from which a spot counts
 BURNT, BLACK = 250, 10
+SPOT_HALO_PX, SOFT_EDGE_PX = 9, 9  # sides of the squares that a spot or an edge spoils
+_PARTS = {"pupil": PUPIL, "iris": IRIS, "sclera": SCLERA}
 NARROW_PX = 400
 CORNER_PX, CENTRE_PX = 40, (50, 70)  # side of a corner's square; half height and half width of the centre
 EDGE_PX = np.arange(-12, 13, 0.5)  # where a profile across the pupil's edge is read
@@ -109,7 +112,7 @@ _LINES = (
 )
 
 
-def statistics(rng: np.random.Generator, people: int = 60, looks: int = 4) -> list[Row]:
+def statistics(rng: np.random.Generator, people: int = 400, looks: int = 1) -> list[Row]:
     """The table of two real headsets beside the same one of people here, each before a device of their own."""
     found = [measure(image, mask) for image, mask in _pictures(rng, people, looks)]
     kept = [one for one in found if one]
@@ -163,11 +166,11 @@ def _pictures(rng: np.random.Generator, people: int, looks: int) -> Iterator[tup
     for profile in draw_profiles(scaled(_CENSUS, people), rng):
         person = draw_person(profile, rng)
         renderer = Renderer(person, draw_camera(rng))
-        wide = rng.random() < 0.5
+        wide = rng.random() < 0.42
         for _ in range(looks):
             yaw_deg, pitch_deg = rng.uniform(-18, 18, 2)
-            pupil_mm = pupil_in_light(person, float(np.exp(rng.uniform(*np.log((8.0, 400.0))))))
-            opening = float(np.clip(rng.normal(0.84, 0.22), 0.35, 1.15))
+            pupil_mm = pupil_in_light(person, float(np.exp(rng.uniform(*np.log((10.0, 700.0))))))
+            opening = float(np.clip(rng.normal(0.88, 0.24), 0.35, 1.15))
             picture = renderer.render(Look(to_vectors(yaw_deg, pitch_deg), pupil_mm, opening), rng)
             shown = slice(None) if wide else _narrow_part(rng)
             yield picture.image[:, shown], picture.mask[:, shown]
@@ -175,7 +178,7 @@ def _pictures(rng: np.random.Generator, people: int, looks: int) -> Iterator[tup
 
 def _narrow_part(rng: np.random.Generator) -> slice:
     """What a device sends that takes pictures upright, as device A does: 400 columns, often not around the eye."""
-    left = int(np.clip(rng.normal(150, 35), 40, 230))
+    left = int(np.clip(rng.normal(143, 53), 20, 240))
     return slice(left, left + NARROW_PX)
 
 
@@ -189,17 +192,24 @@ def _levels(image: Array, mask: Array) -> dict[str, float]:
         "iris": float(np.median(iris)),
         "sclera": float(np.median(sclera)),
         "skin": float(np.median(image[mask < SCLERA])),
-        "pupil sd": float(pupil.std()),
-        "iris sd": float(iris.std()),
-        "sclera sd": float(sclera.std()),
+        **{f"{name} sd": _spread(image, mask == part) for name, part in _PARTS.items()},
         "contrast": float(np.median(iris) - np.median(pupil)),
         "grain": float(steps.std()),
     }
 
 
+def _spread(image: Array, part: Array) -> float:
+    """Of grey levels well inside a part of the eye, without bright spots: the spread of its own tone."""
+    spots = cv2.dilate((image >= BRIGHT).astype(np.uint8), np.ones((SPOT_HALO_PX, SPOT_HALO_PX), np.uint8))
+    inside = cv2.erode(part.astype(np.uint8), np.ones((SOFT_EDGE_PX, SOFT_EDGE_PX), np.uint8))
+    levels = image[(inside > 0) & (spots == 0)]
+    return float(levels.std()) if levels.size else 0.0
+
+
 def _shapes(mask: Array, pupil: Ellipse) -> dict[str, float]:
     """Sizes and places; as in a hand-drawn mask, only what no lid hides."""
     height, width = mask.shape
+    whole = HEIGHT * WIDTH  # both devices' pictures have as many pixels, however they are turned
     iris_width, iris_height = _extent(mask >= IRIS)
     eye_width, _ = _extent(mask > 0)
     return {
@@ -212,9 +222,9 @@ def _shapes(mask: Array, pupil: Ellipse) -> dict[str, float]:
         "pupil y": pupil[1] / height,
         "corner to corner": eye_width / width,
         "opening": float(np.count_nonzero(mask, axis=0).max()) / eye_width,
-        "sclera share": float((mask == SCLERA).mean()),
-        "iris share": float((mask == IRIS).mean()),
-        "pupil share": float((mask == PUPIL).mean()),
+        "sclera share": float((mask == SCLERA).sum()) / whole,
+        "iris share": float((mask == IRIS).sum()) / whole,
+        "pupil share": float((mask == PUPIL).sum()) / whole,
     }
 
 

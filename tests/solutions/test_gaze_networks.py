@@ -19,6 +19,7 @@ FORECASTER = "gaze_prediction_palestra_forecast"
 @pytest.fixture
 def other_weights(tmp_path, monkeypatch):
     """A folder of cards as they are, and weights that a test puts there."""
+    registry.solution(TRACK, "palestra")  # all solutions are imported before, as some look for their weights then
     folder = tmp_path / "weights"
     folder.mkdir()
     for file in cards.FOLDER.glob("gaze_prediction_*.toml"):
@@ -44,15 +45,15 @@ NETWORKS = {
 def write_untrained(folder):
     """Networks as they are before they learn anything: enough to run."""
     torch = pytest.importorskip("torch")
-    from train import gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_palestra, gaze_random_b
+    from train import gaze_ahead, gaze_axis, gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_random_b
     from train.gaze_common import write_estimator, write_network
     from train.gaze_forecast import LSTM
 
     torch.manual_seed(0)
     write_estimator(gaze_baseline.Network(), folder / "gaze_prediction_baseline.onnx")
     write_estimator(gaze_random_b.Network(small=True), folder / "gaze_prediction_random_b.onnx")
-    write_estimator(gaze_palestra.Network(gaze_palestra.LITTLE), folder / "gaze_prediction_palestra.onnx")
-    write_network(gaze_palestra.Forecaster(8), torch.zeros(3, 50, 2), folder / f"{FORECASTER}.onnx", ("past", "ahead"))
+    write_estimator(gaze_axis.Network(gaze_axis.LITTLE), folder / "gaze_prediction_palestra.onnx")
+    write_network(gaze_ahead.Forecaster(8), torch.zeros(3, 50, 2), folder / f"{FORECASTER}.onnx", ("past", "ahead"))
     for name, script in (("eymazing", gaze_eymazing), ("konovalov", gaze_konovalov)):
         write_estimator(script.Network(small=True), folder / f"gaze_prediction_{name}.onnx")
         file = folder / f"gaze_prediction_{name}_forecast.onnx"
@@ -100,7 +101,7 @@ def test_pictures_of_any_size_come_out_in_the_network_s(tiny):
     found = gaze_seen.pictures(tiny(TRACK), "test", registry.track(TRACK).trials(tiny(TRACK))["sequence"][0], (0, 7))
     assert found.shape == (2, 1, *gaze_seen.SIZE) and found.dtype == np.float32
     assert 0 <= found.min() < 60 < found.max() <= 255
-    even = gaze_seen._shrunk(np.full((200, 333), 77, np.uint8))
+    even = gaze_seen.shrunk(np.full((200, 333), 77, np.uint8))
     assert even.shape == gaze_seen.SIZE and (even == 77).all()
 
 

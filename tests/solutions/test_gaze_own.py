@@ -9,17 +9,19 @@ from palestra.solutions import gaze_rule
 from palestra.solutions.gaze_groups import grouped
 from palestra.solutions.gaze_line import fit_line
 from palestra.solutions.gaze_own import fit_camera, known_of
-from palestra.solutions.gaze_places import START, Places, fit_correction, fit_places
+from palestra.solutions.gaze_places import EYE_CM, START, Places, fit_correction, fit_places
 from palestra.solutions.gaze_resize import shrinking
 
 RING = Places(*START)
 
 
-def watched(count, rng):
-    """Places that people look at: half on the ring, half within it."""
-    turn = rng.uniform(0, 2 * np.pi, count)
-    away = 20 * np.where(rng.random(count) < 0.5, 1.0, np.sqrt(rng.random(count)))
-    return np.stack([away * np.cos(turn), away * np.sin(turn)], -1) + rng.normal(0, 0.3, (count, 2))
+def watched(clips, rng, frames=5):
+    """Places (clips, frames, 2) that people look at: half on rings at some depth, half within them."""
+    turn = rng.uniform(0, 2 * np.pi, (clips, 1)) + np.linspace(0, 0.2, frames)
+    away = 20 * np.where(rng.random((clips, 1)) < 0.5, 1.0, np.sqrt(rng.random((clips, 1))))
+    inwards = np.degrees(np.arctan(EYE_CM / rng.uniform(50, 600, (clips, 1))))
+    places = np.stack([away * np.cos(turn) + inwards, away * np.sin(turn)], -1)
+    return places + rng.normal(0, 0.3, places.shape)
 
 
 def views(eyes, rng):
@@ -43,29 +45,29 @@ def test_sequences_of_one_eye_are_put_together_wherever_it_looks():
 
 def test_the_ring_is_found_in_labels_and_stays_where_it_was_without_them():
     rng = np.random.default_rng(1)
-    moved = fit_places(1.1 * watched(3000, rng) + [1.0, -0.5])
+    moved = fit_places(1.1 * watched(800, rng) + [1.0, -0.5])
     assert (moved.x, moved.y, moved.radius) == pytest.approx((1.0, -0.5, 22.0), abs=0.15)
-    alone = fit_places(np.array([[3.0, 4.0]]))
+    alone = fit_places(np.array([[[3.0, 4.0]]]))
     assert (alone.x, alone.y, alone.radius) == pytest.approx(START[:3], abs=0.3)
 
 
 @given(st.floats(-4, 4), st.floats(-4, 4), st.floats(0.95, 1.05))
 @settings(max_examples=12, deadline=None)
 def test_an_eye_is_brought_home_by_where_it_looks_as_a_whole(x, y, stretch):
-    true = watched(400, np.random.default_rng(2))
+    true = watched(100, np.random.default_rng(2))
     correction = fit_correction(stretch * true + [x, y], RING)
     assert np.abs(correction(stretch * true + [x, y]) - true).mean() < 0.4
 
 
 def test_a_single_place_moves_an_eye_by_less_than_it_is_off_the_ring():
-    correction = fit_correction(np.array([[17.0, 0.0]]), RING)
+    correction = fit_correction(np.array([[[17.0, 0.0]]]), RING)
     assert np.abs(correction.move_deg).max() < 2.0
     assert correction.stretch == pytest.approx(1.0, abs=0.02)
 
 
 def test_what_a_camera_does_is_told_from_what_eyes_are_off_by():
     rng = np.random.default_rng(3)
-    true = watched(12 * 5 * 8, rng).reshape(12 * 8, 5, 2)
+    true = watched(12 * 8, rng)
     eyes = np.repeat(np.arange(12), 8)
     off = rng.normal(0, 2, (12, 2))
     angles = (true - [3.0, -2.0]) / 1.2 + (off - off.mean(axis=0))[eyes][:, None]
@@ -77,7 +79,7 @@ def test_what_a_camera_does_is_told_from_what_eyes_are_off_by():
 def test_estimates_come_out_near_the_truth_without_a_label_of_those_eyes():
     rng = np.random.default_rng(4)
     eyes = np.repeat(np.arange(3), 60)
-    true = watched(2 * len(eyes) * 5, rng).reshape(2, len(eyes), 5, 2)
+    true = watched(2 * len(eyes), rng).reshape(2, len(eyes), 5, 2)
     angles = true + rng.normal(0, 2, (2, 3, 2))[:, eyes][:, :, None] + rng.normal(0, 0.3, true.shape)
     names = [f"{i:04d}" for i in range(len(eyes))]
     first, second = (views((eyes + 10 * k).tolist(), rng) for k in range(2))
@@ -89,10 +91,10 @@ def test_estimates_come_out_near_the_truth_without_a_label_of_those_eyes():
 
 def test_the_rule_draws_on_what_moves_fast_and_holds_what_is_still():
     past = np.zeros((1, 50, 2))
-    past[0, :, 0] = np.maximum(np.arange(50) - 40, 0) * 0.02
+    past[0, :, 0] = np.maximum(np.arange(50) - 40, 0) * 0.07
     past[0, :, 1] = 0.3
     found = gaze_rule.ahead(past)[0]
-    assert found[:, 0] == pytest.approx(0.18 + 0.02 * np.arange(1, 6), abs=1e-6)
+    assert found[:, 0] == pytest.approx(0.63 + 0.07 * np.arange(1, 6), abs=1e-6)
     assert found[:, 1] == pytest.approx(0.3)
 
 

@@ -42,8 +42,8 @@ def test_it_plays_and_is_far_better_than_looking_straight_ahead(tiny, cli, tmp_p
     assert ran.code == 0, ran.err
     value = {name: metric["value"] for name, metric in ran.json["metrics"].items()}
     assert value["misses"] == 0
-    assert value["pe_deg"] < 9.5  # straight ahead: 18
-    assert value["p50_deg"] < 4.5
+    assert value["pe_deg"] < 12  # straight ahead: 18
+    assert value["p50_deg"] < 6
 
 
 def test_a_pupil_is_found_where_it_is():

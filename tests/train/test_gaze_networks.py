@@ -13,8 +13,17 @@ from palestra.worlds.eye import Renderer  # noqa: E402
 from palestra.worlds.eye_optics import turn as turned_axes  # noqa: E402
 from palestra.worlds.eye_scene import draw_camera, draw_person  # noqa: E402
 from palestra.worlds.people import Profile  # noqa: E402
-from train import gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_palestra, gaze_random_b  # noqa: E402
-from train.gaze_common import SIZE, parameters, shifted, to_vectors, turned, write_estimator, write_network  # noqa: E402
+from train import gaze_ahead, gaze_axis, gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_random_b  # noqa: E402
+from train.gaze_common import (  # noqa: E402
+    SIZE,
+    parameters,
+    shifted,
+    to_angles,
+    to_vectors,
+    turned,
+    write_estimator,
+    write_network,
+)
 from train.gaze_forecast import LSTM  # noqa: E402
 
 torch.set_num_threads(1)  # others need theirs
@@ -42,7 +51,7 @@ def estimators():
         "random-b": gaze_random_b.Network(small=True),
         "eymazing": gaze_eymazing.Network(small=True),
         "konovalov": gaze_konovalov.Network(small=True),
-        "palestra": gaze_palestra.Network(gaze_palestra.LITTLE),
+        "palestra": gaze_axis.Network(gaze_axis.LITTLE),
     }
 
 
@@ -57,7 +66,7 @@ def test_a_written_estimator_tells_what_the_network_tells(name, tmp_path):
     assert ask(tmp_path / "n.onnx", pictures=pictures.numpy()) == pytest.approx(told, abs=1e-3)
 
 
-@pytest.mark.parametrize(("kind", "axes"), [(LSTM, 3), (gaze_palestra.Forecaster, 2)])
+@pytest.mark.parametrize(("kind", "axes"), [(LSTM, 3), (gaze_ahead.Forecaster, 2)])
 def test_a_written_forecaster_tells_what_the_network_tells(kind, axes, tmp_path):
     torch.manual_seed(1)
     network, past = kind(8).eval(), torch.randn(5, 50, axes)
@@ -127,3 +136,33 @@ def test_a_shift_turns_the_gaze_as_a_turned_camera_does():
 def test_a_shift_moves_the_picture_the_way_it_says():
     moved, _ = shifted(dot(torch.tensor([[20.0, -10.0]])), to_vectors(torch.zeros(1, 2)), torch.tensor([[7.0, 4.0]]), 1)
     assert middle_of(moved)[0].numpy() == pytest.approx([27.0, -6.0], abs=0.3)
+
+
+def test_a_turned_camera_sees_what_it_would_and_its_axes_turn_back():
+    camera, _ = straight_ahead()
+    camera = replace(camera, focal_px=640.0 * gaze_axis.FOCAL_WIDTHS)
+    gaze = to_vectors(torch.tensor([[9.0, -3.0]]))
+    axes = turned_axes(3.0, -4.0)
+    roll = np.array([[np.cos(0.1), np.sin(0.1), 0], [-np.sin(0.1), np.cos(0.1), 0], [0, 0, 1]])
+    other = replace(camera, rotation=roll @ camera.rotation @ axes.T)
+    point = np.array([2.0, -1.5, 11.0])  # something on the eye
+    as_axes = np.diag([1.0, -1.0, -1.0])  # right, down and ahead → right, up and back
+    turn = torch.from_numpy(as_axes @ other.rotation @ camera.rotation.T @ as_axes).float()[None]
+    seen = torch.from_numpy(camera.project(point)).float()[None] - torch.tensor([319.5, 199.5])
+    moved = gaze_axis.by_turned_camera(dot(seen), turn, torch.ones(1))
+    assert middle_of(moved)[0].numpy() == pytest.approx(other.project(point) - [319.5, 199.5], abs=0.5)
+    before, after = (torch.from_numpy(as_axes @ one.rotation).float() @ gaze[0] for one in (camera, other))
+    back = gaze_axis.turned_back(to_angles(after[None]), turn)
+    assert back[0].numpy() == pytest.approx(to_angles(before).numpy(), abs=1e-3)
+
+
+def test_a_zoom_makes_things_larger_about_the_middle():
+    moved = gaze_axis.by_turned_camera(dot(torch.tensor([[40.0, -20.0]])), torch.eye(3)[None], torch.tensor([1.1]))
+    assert middle_of(moved)[0].numpy() == pytest.approx([44.0, -22.0], abs=0.3)
+
+
+def test_turns_are_small_and_turn_nothing_but_directions():
+    turn = gaze_axis.turns(50, "cpu")
+    assert torch.allclose(turn @ turn.mT, torch.eye(3).expand(50, 3, 3), atol=1e-5)
+    away = torch.rad2deg(torch.acos(turn[:, 2, 2].clamp(max=1)))
+    assert 2 < away.max() <= 1.5 * gaze_axis.TURN_DEG

@@ -10,7 +10,16 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from tests.train.gaze_fake import seen  # noqa: E402
-from train import gaze_baseline, gaze_palestra  # noqa: E402
+from train import (  # noqa: E402
+    gaze_ahead,
+    gaze_axis,
+    gaze_baseline,
+    gaze_eymazing,
+    gaze_konovalov,
+    gaze_palestra,
+    gaze_random_b,
+    results,
+)
 from train.gaze_common import Course, errors_deg, learn, reported, to_angles, to_vectors  # noqa: E402
 from train.gaze_forecast import windows  # noqa: E402
 from train.gaze_traces import traces  # noqa: E402
@@ -19,7 +28,7 @@ torch.set_num_threads(1)  # others need theirs
 
 
 def small(script, folder):
-    return replace(script.SETTINGS, small=True, work=folder / "work")
+    return replace(script.SETTINGS, small=True, weights=True, work=folder / "work")
 
 
 @pytest.mark.parametrize(
@@ -27,15 +36,20 @@ def small(script, folder):
     [
         (gaze_baseline, ["gaze_prediction_baseline.onnx"]),
         (gaze_palestra, ["gaze_prediction_palestra.onnx", "gaze_prediction_palestra_forecast.onnx"]),
+        (gaze_random_b, ["gaze_prediction_random_b.onnx"]),
+        (gaze_eymazing, ["gaze_prediction_eymazing.onnx", "gaze_prediction_eymazing_forecast.onnx"]),
+        (gaze_konovalov, ["gaze_prediction_konovalov.onnx", "gaze_prediction_konovalov_forecast.onnx"]),
     ],
 )
 def test_a_script_trains_predicts_every_test_sequence_and_writes_its_networks(script, files, tmp_path):
     data = seen(eyes=2, clips=1)
-    (line,) = reported(script.train, data, tmp_path, small(script, tmp_path))
-    found = json.loads(line.removeprefix("RESULT "))
+    line = reported(script.NAME, script.train, data, tmp_path, small(script, tmp_path))
+    found = json.loads(line.removeprefix(f"{script.NAME} RESULT "))
     assert {"estimation_deg", "validation_pe_deg", "parameters", "wall_s"} <= set(found)
     assert all((tmp_path / file).is_file() for file in files)
-    answers = json.loads((tmp_path / f"gaze_{script.NAME}.json").read_text())
+    noted = {learnt.weights: learnt for learnt in results.read(tmp_path)}
+    assert {f"{name}.onnx" for name in noted} == set(files) and all(learnt.sha256 for learnt in noted.values())
+    answers = json.loads((tmp_path / noted[files[0].removesuffix(".onnx")].predictions).read_text())
     assert sorted(answers) == data.names["test"]
     for steps in answers.values():
         assert list(steps) == ["50", "51", "52", "53", "54"]
@@ -104,7 +118,7 @@ def test_noise_is_measured_as_it_was_added():
     torch.manual_seed(0)
     true = torch.from_numpy(traces(0, 0, people=2)[:, 0])
     noisy = true + torch.tensor([0.2, 0.4]) * torch.randn_like(true)
-    assert gaze_palestra.jitter_deg(noisy).numpy() == pytest.approx([0.2, 0.4], rel=0.15)
+    assert gaze_ahead.jitter_deg(noisy).numpy() == pytest.approx([0.2, 0.4], rel=0.15)
 
 
 def test_rare_directions_weigh_more():
@@ -112,3 +126,13 @@ def test_rare_directions_weigh_more():
     weights = gaze_baseline.rarity(angles)
     far = angles.norm(dim=1) > 14
     assert weights[far].mean() > 2 * weights[~far].mean() and weights.mean() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_what_all_eyes_are_off_by_is_left_to_the_camera():
+    network = gaze_axis.Network(gaze_axis.LITTLE)
+    beside = gaze_axis.Learning(network, 3)
+    nn.init.normal_(beside.off.weight)
+    off = beside.off_deg(torch.arange(3)).detach()
+    assert off.mean(0).numpy() == pytest.approx(0.0, abs=1e-5) and off.abs().max() > 1
+    axis = torch.tensor([[12.0, -7.0], [-20.0, 35.0]])
+    assert network.before(axis).detach().numpy() == pytest.approx(axis.numpy()), "no camera is known to begin with"

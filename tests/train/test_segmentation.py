@@ -1,7 +1,6 @@
 """The trained solutions of sparse segmentation, in a small form: that they learn, what they write, what they are."""
 
 import sys
-import tomllib
 import zipfile
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from tests.test_layers import ROOT, STANDARD, imports
 
 torch = pytest.importorskip("torch")
 
+from train import results  # noqa: E402
 from train import segmentation_baseline as baseline  # noqa: E402
 from train import segmentation_bts_digital as bts_digital  # noqa: E402
 from train import segmentation_common as common  # noqa: E402
@@ -143,16 +143,21 @@ def ask(file, pictures):
 
 
 @pytest.mark.parametrize("train", [baseline.train, ours.train], ids=["baseline", "palestra"])
-def test_from_pictures_to_masks_weights_and_a_card(train, data, tmp_path):
+def test_from_pictures_to_masks_weights_and_what_is_noted_of_them(train, data, tmp_path):
     made = train(data, tmp_path / "work", 60.0, small=True)
     (tmp_path / "asked.txt").write_text("S_0/1\nS_1/3\nS_9/9\n")
-    card = tomllib.loads(common.write(made, data, tmp_path, tmp_path / "out", weights=True))
+    common.write(made, data, tmp_path, tmp_path / "out", 12.3, weights=True)
+    (noted,) = results.read(tmp_path / "out")
     with zipfile.ZipFile(tmp_path / "out" / f"segmentation_{made.name}.zip") as kept:
         assert kept.namelist() == ["S_0/1.png", "S_1/3.png"]
         mask = cv2.imdecode(np.frombuffer(kept.read("S_1/3.png"), np.uint8), cv2.IMREAD_UNCHANGED)
     assert mask.shape == (400, 640) and mask.max() <= 3
     file = tmp_path / "out" / f"eye_segmentation_{made.name}.onnx"
-    assert card["bytes"] == file.stat().st_size and card["parameters"] == made.parameters and card["scores"] == {}
+    assert noted.bytes == file.stat().st_size and noted.parameters == made.parameters and noted.train_s == 12.3
+    assert (tmp_path / "out" / noted.predictions).is_file() and noted.weights == file.stem
+    assert {f"segmentation_{name}.zip" for name in (made.name, *made.others)} == {
+        one.name for one in (tmp_path / "out").glob("*.zip")
+    }
     pictures = np.random.default_rng(0).uniform(0, 255, (3, *made.inputs)).astype(np.float32)
     with torch.no_grad():
         expected = made.network(torch.from_numpy(pictures)).numpy()

@@ -4,7 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from palestra.worlds.eye import HEIGHT, IRIS, PUPIL, SCLERA, WIDTH, Array, Ellipse, Picture, Renderer
+from palestra.worlds.eye import IRIS, PUPIL, SCLERA, Ellipse, Picture, Renderer
+from palestra.worlds.eye_layers import HEIGHT, WIDTH, Array
 from palestra.worlds.eye_scene import Camera, Look, Person, draw_camera, draw_person, mirrored, slipped
 from palestra.worlds.people import Profile
 

@@ -21,7 +21,7 @@ PROFILES = (
     Profile("male", "other", 52, False, False, "brown"),
 )
 COUNT = 9
-# What docs/eye.md states: grey levels on average and of 99 pixels in 100, and each class's overlap.
+# What docs/worlds.md states: grey levels on average and of 99 pixels in 100, and each class's overlap.
 MEAN, MOST, OVERLAP = 2.0, 40.0, 0.99
 
 

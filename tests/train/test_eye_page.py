@@ -1,0 +1,64 @@
+"""docs/eye.md tells what the committed weights and answers come to, and nothing else."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from palestra.solutions import cards
+
+torch = pytest.importorskip("torch")
+
+from train import tables_gaze, tables_segmentation, tables_small  # noqa: E402
+
+ROOT = Path(cards.__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "eye.md").read_text(encoding="utf-8")
+WINNERS = [("gaze winners", entry, "pe_deg", 3) for entry in tables_gaze.ENTRIES] + [
+    ("segmentation winners", entry, "miou", 4) for entry in tables_segmentation.ENTRIES
+]
+
+
+def table(name):
+    """First cell → the others."""
+    (text,) = re.findall(rf"<!-- table: {name} -->\n(.*?)\n?<!-- end -->", PAGE, re.DOTALL)
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {line[0]: line[1:] for line in lines[2:]}
+
+
+@pytest.mark.parametrize(("name", "entry", "metric", "digits"), WINNERS, ids=[one[1].weights for one in WINNERS])
+def test_a_row_of_winners_is_what_its_card_says(name, entry, metric, digits):
+    scores, row = cards.card(entry.weights).scores, table(name).get(entry.title)
+    assert (row is None) == (not scores), "scored answers are on the page and on the card, or on neither"
+    if row:
+        assert row[1].split(" ")[0] == f"{scores[metric]:.{digits}f}"
+        answers = (ROOT / "docs" / "predictions" / entry.file).read_bytes()
+        assert hashlib.sha256(answers).hexdigest() == cards.card(entry.weights).predictions
+
+
+SMALL = table("small")
+
+
+def test_every_solution_whose_weights_are_shipped_has_its_row():
+    shipped = [f"{track} `{name}`" for track, name in tables_small.SOLUTIONS if tables_small.ready(track, name)]
+    assert list(SMALL) == shipped
+
+
+@pytest.mark.parametrize(("track", "name"), tables_small.SOLUTIONS)
+def test_the_committed_weights_give_the_numbers_of_the_page(track, name, tmp_path):
+    if not tables_small.ready(track, name):
+        pytest.skip(f"no weights of {name} for {track} are here")
+    _, told = SMALL[f"{track} `{name}`"]
+    # Processors round differently, and a pixel or a frame may fall to the other side.
+    assert tables_small.value_of(track, name, tmp_path) == pytest.approx(float(told), rel=0.01, abs=0.002)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [tables_gaze, tables_segmentation], ids=["gaze", "segmentation"])
+def test_scored_again_answers_give_the_same_tables(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(module, "note_scores", lambda *_: None)
+    if module is tables_segmentation:
+        monkeypatch.setattr(module, "draw_pairs", lambda *_: None)
+    for name, text in module.tables(tmp_path, "paper").items():
+        assert f"<!-- table: {name} -->\n{text}\n<!-- end -->" in PAGE

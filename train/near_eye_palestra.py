@@ -1,0 +1,239 @@
+"""The network behind `palestra` for both near-eye tracks: a picture of a left eye in, where it looks and how surely.
+
+    python -m train.near_eye_palestra --work FOLDER --out FILE.onnx
+
+It learns from the world alone (train/eye_world.py): every person has a device of their own, so it must read the gaze
+from pupil, cornea and glints and not from where they are in one headset's picture. Solutions that know a data set's
+device, or five frames of a person, correct what it tells. It keeps FOLDER/looker.pt after every round; started again,
+it goes on from there.
+"""
+
+import argparse
+import math
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from palestra.worlds.eye_batch import HEIGHT, WIDTH
+from train.eye_world import Spoiling, World, normalised, spoilt
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+SIZE = (160, 256)
+MILD = Spoiling(gamma=0.25, contrast=0.3, blur_px=0.9, noise=4.0)
+# What it tells, in radians: yaw and pitch of the visual axis in the headset with the logarithm of their variance, and
+# of the optical axis before the camera. Then, from -1 to 1 across the picture, where the pupil is, with the logarithm
+# of its variance; and the logit that the lids are open.
+TOLD = ("yaw", "pitch", "log_variance", "axis_yaw", "axis_pitch", "pupil_x", "pupil_y", "pupil_log_variance", "open")
+OPEN = 0.3  # lids that are open no further show nothing
+SHARPEST = 1e-7  # of a variance: nobody can be surer, and the rest must count, too
+TAILS = 4.0  # degrees of freedom
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything there is to turn."""
+
+    people: int = 3072
+    batch: int = 512
+    rounds: int = 60
+    steps: int = 150  # batches in a round
+    train_s: float = 140.0  # after which it ends early: the rate falls with whichever is nearer
+    rate: float = 3e-3
+    decay: float = 2e-2
+    widths: tuple[int, ...] = (40, 64, 112, 176)
+    features: int = 32
+    seed: int = 0
+
+
+SMALL = Settings(people=4, batch=4, rounds=2, steps=2, train_s=30.0, widths=(8, 8, 8, 8))
+
+
+class _Block(nn.Module):
+    """A residual block that halves the picture."""
+
+    def __init__(self, into: int, out: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(into, out, 3, 2, 1, bias=False)
+        self.first_norm = nn.BatchNorm2d(out)
+        self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.second_norm = nn.BatchNorm2d(out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = functional.relu(self.first_norm(self.first(x)))
+        return functional.relu(inner + self.second_norm(self.second(inner)))
+
+
+class Looker(nn.Module):
+    """Convolutions, then layers over all places: where in the picture something is matters here.
+
+    The pupil's place is the middle of a map, which is finer than any list of numbers that layers come to: a gaze that
+    five frames have corrected is as good as that place.
+    """
+
+    def __init__(self, widths: tuple[int, ...], features: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
+        self.blocks = nn.ModuleList(_Block(a, b) for a, b in zip((widths[0], *widths), widths, strict=False))
+        self.squeeze = nn.Conv2d(widths[-1], 24, 1)
+        places = 24 * (SIZE[0] // 32) * (SIZE[1] // 32)
+        self.hidden = nn.Sequential(nn.Linear(places, 128), nn.ReLU(), nn.Linear(128, features), nn.ReLU())
+        self.facts = nn.Linear(features, len(TOLD) - 2)
+        self.sides = nn.ModuleList(nn.Conv2d(width, widths[0], 1) for width in widths[1:])
+        self.joint = nn.Sequential(
+            nn.Conv2d(widths[0], widths[0], 3, 1, 1, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU()
+        )
+        self.where = nn.Conv2d(widths[0], 1, 1)
+
+    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        """(n, 9) as TOLD, and (n, features) what it comes from."""
+        seen, x = [], self.stem(pictures)
+        for block in self.blocks:
+            x = block(x)
+            seen.append(x)
+        features = self.hidden(functional.relu(self.squeeze(x)).flatten(1))
+        facts = self.facts(features).float()
+        near = seen[0]
+        for level, (side, deeper) in enumerate(zip(self.sides, seen[1:], strict=True)):
+            near = near + functional.interpolate(side(deeper), scale_factor=2.0 ** (level + 1), mode="bilinear")
+        pupil = _middle(self.where(self.joint(near)).float())
+        return torch.cat([facts[:, :5], pupil, facts[:, 5:]], 1), features
+
+
+def _middle(heat: Tensor) -> Tensor:
+    """(n, 2) the middle of maps (n, 1, H, W), from -1 to 1."""
+    rows, columns = heat.shape[2:]
+    share = heat.flatten(1).softmax(1).view(-1, rows, columns)
+    x = (2 * torch.arange(columns, device=heat.device) + 1) / columns - 1
+    y = (2 * torch.arange(rows, device=heat.device) + 1) / rows - 1
+    return torch.stack([(share.sum(1) * x).sum(1), (share.sum(2) * y).sum(1)], 1)
+
+
+class Lessons(World):
+    """A world that also tells where pupils are."""
+
+    @torch.no_grad()
+    def lesson(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Pictures, what they show (n, 6) as TOLD has it without variances, and whether the lids are open."""
+        looks = self.looks(count)
+        drawn = self._render(self.plates, looks)
+        image = spoilt(self, drawn.image, MILD)
+        small = functional.interpolate(image[:, None], SIZE, mode="bilinear", antialias=True)[:, 0]
+        whole = torch.tensor([2.0 * WIDTH, 2.0 * HEIGHT], device=self.device)
+        pupil = (2 * drawn.pupil_px + 1) / whole - 1
+        shown = torch.cat([_angles(looks.gaze), _angles(self._axis(looks)), pupil], 1)
+        return normalised(small), shown, (looks.opening > OPEN).float()
+
+
+def _angles(vector: Tensor) -> Tensor:
+    x, y, z = vector.unbind(1)
+    return torch.stack([torch.atan2(x, z), torch.atan2(y, torch.hypot(x, z))], 1)
+
+
+def loss_of(told: Tensor, shown: Tensor, seen: Tensor) -> Tensor:
+    """How unlikely what is shown is by what was told, plus how far the axis before the camera is off."""
+    told = told.float()
+    gaze = _unlikely(told[:, :2] - shown[:, :2], told[:, 2])
+    pupil = _unlikely(told[:, 5:7] - shown[:, 4:], told[:, 7])
+    axis = 20 * ((told[:, 3:5] - shown[:, 2:4]) ** 2).sum(1)
+    each = gaze + pupil + axis + 20 * (told[:, 5:7] - shown[:, 4:]).abs().sum(1)
+    lids = functional.binary_cross_entropy_with_logits(told[:, 8], seen)
+    return (each * seen).sum() / seen.sum().clamp(min=1) + 0.2 * lids
+
+
+def _unlikely(off: Tensor, log_variance: Tensor) -> Tensor:
+    """By Student's distribution: an eye behind a frame or lashes must not count for a thousand others."""
+    variance = log_variance.exp() + SHARPEST
+    return (TAILS + 2) / 2 * torch.log1p((off**2).sum(1) / variance / TAILS) + variance.log()
+
+
+@torch.no_grad()
+def tested(network: nn.Module, world: Lessons, settings: Settings, batches: int = 6) -> str:
+    """How well it does on people and devices that it does not know."""
+    apart = []
+    for _ in range(batches):
+        pictures, shown, seen = world.lesson(settings.batch)
+        told = network(pictures)[0].float()
+        off = (told[:, [0, 1, 3, 4, 5, 6]] - shown).view(-1, 3, 2)
+        pupil_px = (off[:, 2] * torch.tensor([WIDTH, HEIGHT], device=off.device)).norm(dim=1)
+        apart.append(torch.stack([*torch.rad2deg(off[:, :2].norm(dim=2)).unbind(1), pupil_px], 1)[seen > 0])
+    every = torch.cat(apart)
+    half, most = torch.quantile(every, torch.tensor([0.5, 0.95], device=every.device), dim=0).tolist()
+    return (
+        f"gaze {half[0]:.2f}° (95 %: {most[0]:.2f}°), before the camera {half[1]:.2f}°, "
+        f"pupil {half[2]:.2f} px of 640 (95 %: {most[2]:.2f})"
+    )
+
+
+def train(settings: Settings, work: Path) -> Looker:
+    torch.manual_seed(settings.seed)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    started = time.monotonic()
+    world, others = Lessons(settings.people, DEVICE, 1), Lessons(max(settings.people // 16, 4), DEVICE, 2, False)
+    print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - started:.0f} s", flush=True)
+    network = Looker(settings.widths, settings.features).to(DEVICE, memory_format=torch.channels_last)
+    optimiser = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
+    kept, first, before_s = work / "looker.pt", 0, 0.0
+    if kept.exists():
+        state = torch.load(kept, map_location=DEVICE, weights_only=True)
+        network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        first, before_s = int(state["round"]), float(state["spent_s"])
+    world.lesson(settings.batch)  # compiles, which is not training
+    started, spent_s = time.monotonic(), before_s
+    for number in range(first, settings.rounds):
+        if spent_s >= settings.train_s:
+            break
+        for step in range(settings.steps):
+            spent_s = before_s + time.monotonic() - started
+            share = max((number + step / settings.steps) / settings.rounds, spent_s / settings.train_s)
+            if share > 1:
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = settings.rate * min(1.0, 40 * (share + 0.002)) * (1 + math.cos(math.pi * share)) / 2
+            pictures, shown, seen = world.lesson(settings.batch)
+            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+                told, _ = network(pictures.contiguous(memory_format=torch.channels_last))
+            loss = loss_of(told, shown, seen)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+            optimiser.step()
+        state = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
+        torch.save({**state, "round": number + 1, "spent_s": spent_s}, kept)
+        network.eval()
+        print(f"round {number + 1}: {spent_s:.0f} s, {tested(network, others, settings)}", flush=True)
+        network.train()
+    return network.eval()
+
+
+def write(network: Looker, file: Path) -> None:
+    """For onnxruntime, any number of pictures at a time."""
+    names = {"input_names": ["pictures"], "output_names": ["told", "features"]}
+    some = {name: {0: "n"} for name in ("pictures", "told", "features")}
+    plain = network.cpu().eval().to(memory_format=torch.contiguous_format)
+    example = (torch.zeros(2, 1, *SIZE),)
+    torch.onnx.export(plain, example, str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="where its state is kept after every round")
+    parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/near_eye_palestra.onnx"))
+    for part in fields(Settings):
+        if not isinstance(part.default, tuple):
+            parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(part.default), default=part.default)
+    asked = vars(parser.parse_args())
+    work, out = asked.pop("work"), asked.pop("out")
+    for folder in (work, out.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    network = train(Settings(**asked), work)
+    write(network, out)
+    print(f"wrote {out}, {out.stat().st_size:,} bytes, {sum(p.numel() for p in network.parameters()):,} parameters")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""How `palestra annotate` reads pictures of all kinds, and whether it knows when it cannot: for docs/annotate.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra import console
+from palestra.solutions.eye_reader import Reading, read
+from palestra.worlds import eye_optics as optics
+from palestra.worlds.eye import Renderer
+from palestra.worlds.eye_scene import Look, draw_camera, draw_person
+from palestra.worlds.gaze import to_vectors
+from train.tables_page import markdown
+from train.tables_people import profile, stranger
+
+MANY, FEW = 48, 24
+Image = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Try:
+    """A picture and, where it shows an eye, what is true of it."""
+
+    image: Image
+    pupil: tuple[float, float, float] | None = None  # centre and long axis, px
+    axis: tuple[float, float] | None = None  # yaw to the picture's right and pitch up, degrees
+
+
+def eye(number: int, opening: tuple[float, float] = (0.8, 1.0)) -> Try:
+    """A stranger before a device of their own; every fourth wears glasses."""
+    rng = stranger(1, number)
+    person, camera = draw_person(profile(rng, number % 4 == 0), rng), draw_camera(rng)
+    gaze = to_vectors(rng.uniform(-18, 18), rng.uniform(-15, 12))
+    look = Look(gaze, person.pupil_mm * rng.uniform(0.9, 1.3), rng.uniform(*opening))
+    picture = Renderer(person, camera).render(look, rng)
+    right, down, forward = camera.rotation @ optics.eye_rotation(person, gaze)[:, 2]
+    axis = np.degrees(np.arctan2(right, -forward)), np.degrees(np.arctan2(-down, np.hypot(right, forward)))
+    return Try(picture.image, picture.pupil and picture.pupil[:3], (float(axis[0]), float(axis[1])))
+
+
+def eyes(count: int, **more: tuple[float, float]) -> list[Try]:
+    return [eye(number, **more) for number in range(count)]
+
+
+# ── The same eye in another picture. ──────────────────────────────────────────────────────────────────────────────────
+
+
+def mirrored(one: Try) -> Try:
+    pupil = one.pupil and (one.image.shape[1] - 1 - one.pupil[0], *one.pupil[1:])
+    return Try(np.ascontiguousarray(one.image[:, ::-1]), pupil, one.axis and (-one.axis[0], one.axis[1]))
+
+
+def deep(one: Try) -> Try:
+    return replace(one, image=one.image.astype(np.uint16) * 257)
+
+
+def resized(one: Try, factor: float) -> Try:
+    way = cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR
+    image = cv2.resize(one.image, None, fx=factor, fy=factor, interpolation=way)
+    pupil = one.pupil and ((one.pupil[0] + 0.5) * factor - 0.5, (one.pupil[1] + 0.5) * factor - 0.5,
+                           one.pupil[2] * factor)  # fmt: skip
+    return Try(image, pupil, one.axis)
+
+
+def cut(one: Try, width: int) -> Try:
+    """A part as wide as that, around the pupil, with all rows."""
+    middle = one.pupil[0] if one.pupil else one.image.shape[1] / 2
+    left = int(np.clip(middle - width / 2, 0, one.image.shape[1] - width))
+    pupil = one.pupil and (one.pupil[0] - left, *one.pupil[1:])
+    return Try(np.ascontiguousarray(one.image[:, left : left + width]), pupil, one.axis)
+
+
+def upright(one: Try) -> Try:
+    """As other headsets send it: fewer columns, more rows; what no camera drew is a mirror image."""
+    narrow = cut(one, 400)
+    pupil = narrow.pupil and (narrow.pupil[0], narrow.pupil[1] + 120, narrow.pupil[2])
+    return replace(narrow, image=cv2.copyMakeBorder(narrow.image, 120, 120, 0, 0, cv2.BORDER_REFLECT), pupil=pupil)
+
+
+def blurred(one: Try, px: float) -> Try:
+    return replace(one, image=cv2.GaussianBlur(one.image, None, px))
+
+
+def two(number: int) -> Try:
+    """As of a whole face: two eyes side by side."""
+    left, right = (resized(some, 0.5).image for some in (eye(number), mirrored(eye(number + 100))))
+    return Try(np.hstack([left, right]))
+
+
+# ── No eye at all. ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _skin(rng: np.random.Generator, image: Image) -> Image:
+    return cv2.resize(image[:100, :160], (640, 400), interpolation=cv2.INTER_CUBIC)
+
+
+def _pieces(rng: np.random.Generator, image: Image) -> Image:
+    pieces = image.reshape(5, 80, 8, 80).transpose(0, 2, 1, 3).reshape(40, 80, 80)
+    return np.ascontiguousarray(rng.permutation(pieces).reshape(5, 8, 80, 80).transpose(0, 2, 1, 3).reshape(400, 640))
+
+
+def _noise(rng: np.random.Generator, image: Image) -> Image:
+    return rng.integers(0, 256, (400, 640)).astype(np.uint8)
+
+
+def _clouds(rng: np.random.Generator, image: Image) -> Image:
+    soft = cv2.resize(rng.normal(size=(7, 11)), (640, 400), interpolation=cv2.INTER_CUBIC)
+    return np.clip(120 + 50 * soft, 0, 255).astype(np.uint8)
+
+
+def _slope(rng: np.random.Generator, image: Image) -> Image:
+    across, down = rng.uniform(-100, 100, 2)
+    x, y = np.linspace(-1, 1, 640)[None], np.linspace(-1, 1, 400)[:, None]
+    return np.clip(128 + across * x + down * y, 0, 255).astype(np.uint8)
+
+
+def _text(rng: np.random.Generator, image: Image) -> Image:
+    page = np.full((400, 640), 235, np.uint8)
+    for line in range(12):
+        letters = "".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz "), 34))
+        cv2.putText(page, letters, (20, 30 + 32 * line), cv2.FONT_HERSHEY_SIMPLEX, 0.9, 30, 2, cv2.LINE_AA)
+    return page
+
+
+def _circles(rng: np.random.Generator, image: Image) -> Image:
+    page = np.full((400, 640), 170, np.uint8)
+    for _ in range(12):
+        place = int(rng.integers(640)), int(rng.integers(400))
+        cv2.circle(page, place, int(rng.integers(8, 60)), int(rng.integers(20, 240)), -1, cv2.LINE_AA)
+    return page
+
+
+def _rings(rng: np.random.Generator, image: Image) -> Image:
+    page, middle = np.full((400, 640), 150, np.uint8), (int(rng.integers(200, 440)), int(rng.integers(120, 280)))
+    for radius in range(150, 0, -int(rng.integers(12, 30))):
+        cv2.circle(page, middle, radius, int(rng.integers(20, 240)), -1, cv2.LINE_AA)
+    return page
+
+
+NO_EYES = (_skin, _pieces, _noise, _clouds, _slope, _text, _circles, _rings)
+
+
+def nothing(count: int) -> list[Try]:
+    """As many of each kind."""
+    return [Try(kind(stranger(2, number), eye(number).image)) for kind in NO_EYES for number in range(count)]
+
+
+# ── The table. ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ROWS: dict[str, Callable[[], Iterable[Try]]] = {
+    "open eyes at 640 × 400, a quarter with glasses": lambda: eyes(MANY),
+    "mirrored": lambda: map(mirrored, eyes(FEW)),
+    "in 16 bit": lambda: map(deep, eyes(FEW)),
+    "at 200 × 125": lambda: (resized(one, 0.3125) for one in eyes(FEW)),
+    "at 80 × 50": lambda: (resized(one, 0.125) for one in eyes(FEW)),
+    "square, 400 × 400": lambda: (cut(one, 400) for one in eyes(FEW)),
+    "upright, 400 × 640": lambda: (upright(one) for one in eyes(FEW)),
+    "too near, 400 × 640": lambda: (cut(resized(one, 1.6), 400) for one in eyes(FEW)),
+    "blurred by 3 px": lambda: (blurred(one, 3) for one in eyes(FEW)),
+    "blurred by 6 px": lambda: (blurred(one, 6) for one in eyes(FEW)),
+    "blurred by 12 px": lambda: (blurred(one, 12) for one in eyes(FEW)),
+    "lids half closed": lambda: eyes(FEW, opening=(0.4, 0.55)),
+    "closed eyes": lambda: eyes(FEW, opening=(0.0, 0.0)),
+    "two eyes": lambda: map(two, range(FEW)),
+    "no eye: skin, eyes in pieces, noise, clouds, slopes, text, circles, rings": lambda: nothing(FEW // 2),
+}
+
+
+def tables(work: Path, size: str) -> dict[str, str]:
+    rows = []
+    with console.progress("annotating", len(ROWS)) as advance:
+        for title, tries in ROWS.items():
+            rows.append(row(title, list(tries())))
+            advance(1)
+    head = [
+        "pictures",
+        "how many",
+        "read for sure",
+        "pupil's centre off, px",
+        "its long axis off",
+        "the eye's axis off",
+    ]
+    return {"annotate": markdown(head, rows)}
+
+
+def row(title: str, tries: list[Try]) -> list[str]:
+    """Of those that it is sure of: 50 / 95 % of errors."""
+    pairs = [(one, reading) for one in tries if (reading := read(one.image)).sure]
+    cells = [title, str(len(tries)), f"{len(pairs) / len(tries):.0%}"]
+    off = np.array([errors(one, reading) for one, reading in pairs if one.pupil and one.axis and reading.pupil])
+    if not len(off):
+        return [*cells, "", "", ""]
+    half, most = np.percentile(off, [50, 95], axis=0)
+    pairs_of = zip(half, most, strict=True)
+    centre, long, axis = (f"{a:.1f} / {b:.1f}" for a, b in pairs_of)
+    return [*cells, centre, f"{long} %", f"{axis}°"]
+
+
+def errors(one: Try, reading: Reading) -> tuple[float, float, float]:
+    assert one.pupil and one.axis and reading.pupil and reading.gaze_deg
+    found = reading.pupil
+    centre = float(np.hypot(found.x - one.pupil[0], found.y - one.pupil[1]))
+    vectors = [to_vectors(*angles) for angles in (one.axis, reading.gaze_deg)]
+    apart = np.degrees(np.arccos(np.clip(vectors[0] @ vectors[1], -1, 1)))
+    return centre, 100 * abs(found.long / one.pupil[2] - 1), float(apart)
