@@ -15,11 +15,13 @@ def dark_disc(image):
     """Centre of the smooth dark disc that is lighter on all sides but perhaps one. Change me: it is coarse, 4 px wide."""
     small = cv2.resize(image, (160, 100), interpolation=cv2.INTER_AREA)
     small = cv2.morphologyEx(small, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)).astype(np.float32)  # removes glints
+    small = np.log(small + 4)
+    small -= cv2.GaussianBlur(small, (0, 0), 30)  # as if light fell evenly
     inside = cv2.blur(small, (11, 11))
     uneven = np.sqrt(np.maximum(cv2.blur(small * small, (11, 11)) - inside * inside, 0))  # lashes are, pupils are not
     beside = cv2.blur(small, (5, 5))
     sides = np.sort([np.roll(beside, shift, axis) for axis in (0, 1) for shift in (-12, 12)], axis=0)
-    worth = (sides[1] - inside - 1.5 * uneven)[14:-14, 14:-14]
+    worth = (sides[1] - inside - 2.5 * uneven)[14:-14, 14:-14]
     _, _, _, (x, y) = cv2.minMaxLoc(worth)
     return x + 14, y + 14
 

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 MODEL = Path("Algorithm/model.npz")  # train.py writes it
+DISPLAY = np.array([364.0, 268.0])  # mm from its middle to its sides: nobody looks beyond
 # Without it, each eye gives x and y (mm on the display; x to the right, y up, as the person sees them) out of these:
 EYE = [[0.0, 0.0], [0.0, 0.0], [-140.0, 0.0], [0.0, -25.0]]
 FIRST_GUESS = np.array([[0.0, 0.0], *EYE, *EYE])
@@ -18,11 +19,13 @@ def dark_disc(image):
     """Centre of the smooth dark disc that is lighter on all sides but perhaps one. Change me: it is coarse, 4 px wide."""
     small = cv2.resize(image, (160, 100), interpolation=cv2.INTER_AREA)
     small = cv2.morphologyEx(small, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)).astype(np.float32)  # removes glints
+    small = np.log(small + 4)
+    small -= cv2.GaussianBlur(small, (0, 0), 30)  # as if light fell evenly
     inside = cv2.blur(small, (11, 11))
     uneven = np.sqrt(np.maximum(cv2.blur(small * small, (11, 11)) - inside * inside, 0))  # lashes are, pupils are not
     beside = cv2.blur(small, (5, 5))
     sides = np.sort([np.roll(beside, shift, axis) for axis in (0, 1) for shift in (-12, 12)], axis=0)
-    worth = (sides[1] - inside - 1.5 * uneven)[14:-14, 14:-14]
+    worth = (sides[1] - inside - 2.5 * uneven)[14:-14, 14:-14]
     _, _, _, (x, y) = cv2.minMaxLoc(worth)
     return 4 * (x + 14) + 2, 4 * (y + 14) + 2
 
@@ -35,10 +38,12 @@ def eye_features(image):
     """
     x, y = dark_disc(image)
     left, top = max(x - 80, 0), max(y - 80, 0)
-    rows, columns = np.nonzero(image[top : top + 160, left : left + 160] >= 200)
+    near = image[top : top + 160, left : left + 160]
+    small_and_bright = cv2.morphologyEx(near, cv2.MORPH_TOPHAT, np.ones((11, 11), np.uint8)) >= 80
+    rows, columns = np.nonzero(small_and_bright)
     place = [(x - 320) / 100, (y - 200) / 100]
-    if not len(rows):
-        return [*place, 0.0, 0.0]
+    if len(rows) < 20:  # no pupil is without them
+        return [0.0, 0.0, 0.0, 0.0]
     return [*place, (x - left - np.median(columns)) / 30, (y - top - np.median(rows)) / 30]
 
 
@@ -55,7 +60,7 @@ class MyAlgorithm:
 
     def get_data(self, left, right):
         """Both eyes, 400 × 640 grey levels (uint8)."""
-        self.point = features(left, right) @ self.weights
+        self.point = np.clip(features(left, right) @ self.weights, -DISPLAY, DISPLAY)
 
     def algorithm(self):
         """Where the person looks: [x, y] on the display."""
