@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt
+from train.networks import Block
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 # Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
@@ -42,21 +43,6 @@ class Settings:
     seed: int = 0
 
 
-class _Block(nn.Module):
-    """A residual block: two convolutions, each with its norm."""
-
-    def __init__(self, into: int, out: int, stride: int = 1) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(into, out, 3, stride, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(out)
-        self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(out)
-
-    def forward(self, x: Tensor) -> Tensor:
-        inner = functional.relu(self.first_norm(self.first(x)))
-        return functional.relu(inner + self.second_norm(self.second(inner)))
-
-
 class Reader(nn.Module):
     """A small U-Net whose deepest layer also tells facts about the whole picture.
 
@@ -69,10 +55,10 @@ class Reader(nn.Module):
         self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
         into = (widths[0], *widths[:-1])
         self.down = nn.ModuleList(
-            _Block(a, b, 1 if level == 0 else 2) for level, (a, b) in enumerate(zip(into, widths, strict=True))
+            Block(a, b, 1 if level == 0 else 2) for level, (a, b) in enumerate(zip(into, widths, strict=True))
         )
         self.side = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(widths))
-        self.up = nn.ModuleList(_Block(a, a) for a in widths[:-1])
+        self.up = nn.ModuleList(Block(a, a) for a in widths[:-1])
         self.last = nn.Conv2d(widths[0], 16, 1)
         self.facts = nn.Sequential(nn.Linear(widths[-1] * 12, 64), nn.ReLU(), nn.Linear(64, FACTS))
 

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from palestra.worlds.eye_batch import HEIGHT, WIDTH
 from train.eye_world import Spoiling, World, normalised, spoilt
+from train.networks import Block
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SIZE = (160, 256)
@@ -52,21 +53,6 @@ class Settings:
 SMALL = Settings(people=4, batch=4, rounds=2, steps=2, train_s=30.0, widths=(8, 8, 8, 8))
 
 
-class _Block(nn.Module):
-    """A residual block that halves the picture."""
-
-    def __init__(self, into: int, out: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(into, out, 3, 2, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(out)
-        self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(out)
-
-    def forward(self, x: Tensor) -> Tensor:
-        inner = functional.relu(self.first_norm(self.first(x)))
-        return functional.relu(inner + self.second_norm(self.second(inner)))
-
-
 class Looker(nn.Module):
     """Convolutions, then layers over all places: where in the picture something is matters here.
 
@@ -77,7 +63,7 @@ class Looker(nn.Module):
     def __init__(self, widths: tuple[int, ...], features: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
-        self.blocks = nn.ModuleList(_Block(a, b) for a, b in zip((widths[0], *widths), widths, strict=False))
+        self.blocks = nn.ModuleList(Block(a, b, 2) for a, b in zip((widths[0], *widths), widths, strict=False))
         self.squeeze = nn.Conv2d(widths[-1], 24, 1)
         places = 24 * (SIZE[0] // 32) * (SIZE[1] // 32)
         self.hidden = nn.Sequential(nn.Linear(places, 128), nn.ReLU(), nn.Linear(128, features), nn.ReLU())

@@ -26,6 +26,7 @@ class Learnt:
     sha256: str = ""
     bytes: int = 0
     predictions: str = ""  # file that lies beside this one
+    others: list[str] = field(default_factory=list)  # files of what it would answer in other ways
 
 
 def note(out: Path, learnt: Learnt) -> None:

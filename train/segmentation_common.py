@@ -285,15 +285,22 @@ def write(made: Made, data: Data, folder: Path, out: Path, train_s: float, weigh
     names, rows = asked_rows(folder, data)
     predictions = f"segmentation_{made.name}.zip"
     write_masks(out / predictions, names, made.masks(rows))
-    for other, masks in made.others.items():
-        write_masks(out / f"segmentation_{other}.zip", names, masks(rows))
+    others = {f"segmentation_{other}.zip": masks for other, masks in made.others.items()}
+    for file, masks in others.items():
+        write_masks(out / file, names, masks(rows))
     if weights:
         write_onnx(made, out / f"{made.weights}.onnx")
     checked = {"miou": round(made.validation, 4)}
     results.note(
         out,
         results.Learnt(
-            made.weights, made.parameters, round(train_s, 1), made.trained, checked, predictions=predictions
+            made.weights,
+            made.parameters,
+            round(train_s, 1),
+            made.trained,
+            checked,
+            predictions=predictions,
+            others=list(others),
         ),
     )
 

@@ -44,14 +44,16 @@ def ship_all(folder: Path) -> list[str]:
         told = {key: getattr(learnt, key) for key in ("parameters", "train_s", "trained", "checked", "sha256", "bytes")}
         if learnt.predictions:
             told["predictions"] = keep(folder / learnt.predictions)
+        for other in learnt.others:
+            keep(folder / other)
         cards.stamp(learnt.weights, **{key: value for key, value in told.items() if value})
     return [learnt.weights for learnt in every]
 
 
-def keep(predictions: Path, into: Path = PREDICTIONS) -> str:
+def keep(predictions: Path) -> str:
     """Copy answers to the test split to where they are scored; their digest."""
-    into.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(predictions, into / predictions.name)
+    PREDICTIONS.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(predictions, PREDICTIONS / predictions.name)
     return hashlib.sha256(predictions.read_bytes()).hexdigest()
 
 

@@ -1,0 +1,54 @@
+"""What training wrote comes into the package: weights that are shipped, answers, and what the cards say."""
+
+import shutil
+
+import pytest
+
+from palestra.solutions import cards
+from tests.eye_networks import weights_in
+from train import results, ship
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    for file in cards.FOLDER.glob("eye_segmentation_*.toml"):
+        shutil.copy(file, folder)
+    monkeypatch.setattr(ship, "PREDICTIONS", tmp_path / "predictions")
+    with weights_in(folder):
+        yield folder
+
+
+def trained(folder, weights):
+    """A run's folder: a network, its answers, and answers in another way."""
+    folder.mkdir(exist_ok=True)
+    for name in (f"{weights}.onnx", f"{weights}.zip", f"{weights}_alone.zip"):
+        (folder / name).write_text(name)
+    told = {"predictions": f"{weights}.zip", "others": [f"{weights}_alone.zip"], "checked": {"miou": 0.5}}
+    results.note(folder, results.Learnt(weights, 7, 1.5, **told))
+
+
+def test_weights_that_are_shipped_come_with_their_answers_and_card(package, tmp_path):
+    trained(tmp_path / "run", "eye_segmentation_palestra")
+    assert ship.ship_all(tmp_path / "run") == ["eye_segmentation_palestra"]
+    card = cards.card("eye_segmentation_palestra")
+    assert cards.weights("eye_segmentation_palestra") == b"eye_segmentation_palestra.onnx"
+    assert (card.parameters, card.train_s, card.checked) == (7, 1.5, {"miou": 0.5}) and card.predictions
+    kept = {file.name for file in (tmp_path / "predictions").iterdir()}
+    assert kept == {"eye_segmentation_palestra.zip", "eye_segmentation_palestra_alone.zip"}
+
+
+def test_of_large_networks_only_the_digest_comes(package, tmp_path):
+    trained(tmp_path / "run", "eye_segmentation_jhu")
+    ship.ship_all(tmp_path / "run")
+    card = cards.card("eye_segmentation_jhu")
+    assert not cards.is_there("eye_segmentation_jhu") and card.sha256 and card.bytes == len("eye_segmentation_jhu.onnx")
+    assert not card.shipped and "shipped = false" in (package / "eye_segmentation_jhu.toml").read_text()
+
+
+def test_of_a_network_that_was_trained_twice_the_last_run_counts(tmp_path):
+    for train_s in (1.0, 2.0):
+        results.note(tmp_path, results.Learnt("x", 1, train_s))
+    (learnt,) = results.read(tmp_path)
+    assert learnt.train_s == 2.0
