@@ -75,7 +75,7 @@ def training_loop(rendered: Renders, plates: eye_batch.Plates, generator: torch.
     best = torch.optim.AdamW(network.parameters(), 1e-3, fused=True)
 
     def loss_of(rows: torch.Tensor) -> torch.Tensor:
-        picture, true = gaze_eymazing.varied(pictures[rows][:, None].float(), gaze[rows])
+        picture, true = gaze_eymazing.varied(pictures[rows][:, None].float()), gaze[rows]
         with gaze_common.half("cuda"):
             found = seeing(picture)
         return 1 - functional.cosine_similarity(found.float(), true).mean()

@@ -46,7 +46,7 @@ from train.gaze_common import (
 )
 
 NAME = "baseline"
-SETTINGS = Settings(train_s=45.0, forecast_s=0.0, epochs=50, batch=256, rate=1e-3)
+SETTINGS = Settings(train_s=60.0, forecast_s=0.0, epochs=50, batch=256, rate=1e-3)
 SMALLER = (100, 160)
 WIDTHS, LITTLE = (16, 32, 64), (4, 4, 8)
 MOST_WEIGHT = 10.0  # of an example far out, against one in the middle

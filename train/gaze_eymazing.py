@@ -34,7 +34,7 @@ from train.gaze_forecast import forecast, varied
 from train.networks import ResNet
 
 NAME = "eymazing"
-SETTINGS = Settings(train_s=75.0, forecast_s=15.0, epochs=30, batch=512, rate=1e-3, decay=0.01)
+SETTINGS = Settings(train_s=100.0, forecast_s=15.0, epochs=30, batch=512, rate=1e-3, decay=0.01)
 LITTLE = (8, 8, 16, 16)  # channels of the small form
 HIDDEN = 128
 

@@ -32,7 +32,7 @@ from train.gaze_common import (
 from train.gaze_forecast import forecast, varied
 
 NAME = "konovalov"
-SETTINGS = Settings(train_s=80.0, forecast_s=15.0, epochs=30, batch=512, rate=2e-3, decay=0.01)
+SETTINGS = Settings(train_s=110.0, forecast_s=15.0, epochs=30, batch=512, rate=2e-3, decay=0.01)
 HIDDEN = 64
 # Of EfficientNet-B0, stage by stage: how much wider inside, kernel, stride, channels, how often.
 STAGES = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3),

@@ -42,7 +42,7 @@ from train.gaze_common import (
 from train.gaze_traces import Watching
 
 NAME = "palestra"
-SETTINGS = Settings(train_s=120.0, forecast_s=35.0, epochs=100, batch=512, rate=2e-3, decay=0.02)
+SETTINGS = Settings(train_s=200.0, forecast_s=40.0, epochs=100, batch=512, rate=2e-3, decay=0.02)
 WORLD_PEOPLE, SMALL_WORLD = 1536, 4
 JOBS = 3000  # of traces: about a million
 

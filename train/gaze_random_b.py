@@ -47,7 +47,7 @@ from train.gaze_common import (
 from train.networks import ResNet
 
 NAME = "random-b"
-SETTINGS = Settings(train_s=75.0, forecast_s=0.0, epochs=50, batch=450, rate=0.01, decay=0.01)
+SETTINGS = Settings(train_s=100.0, forecast_s=0.0, epochs=50, batch=450, rate=0.01, decay=0.01)
 LITTLE = (8, 8, 16, 16)  # channels of the small form
 FOCAL_PX = 256.0
 TURN_DEG, SHIFT_PX, MIRRORED, PRESSED = 15.0, 4.0, 0.5, 0.3
