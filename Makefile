@@ -76,7 +76,7 @@ tables: .venv/.tested
 
 # Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was.
 BUILT := build/weights
-SHIP = $(BIN)/python -m train.ship
+SHIP = $(BIN)/python -m train.ship --commit "$$(git describe --always --dirty 2>/dev/null)"
 
 build/paper/gaze.npz: | .venv/.tested
 	$(BIN)/python -m train.paper build/paper
@@ -94,7 +94,7 @@ train-eye-reader train-near-eye-palestra train-remote-gaze-network: train-%: | .
 	$(BIN)/python -m train.$(subst -,_,$*) --work build/train --out $(BUILT)/$(subst -,_,$*).onnx
 	$(SHIP) $(BUILT)/$(subst -,_,$*).onnx
 
-train-near-eye-live-pupil train-near-eye-live-palestra: train-%: | .venv/.tested
+train-near-eye-live-pupil: train-%: | .venv/.tested
 	$(BIN)/python -m train.$(subst -,_,$*)
 	$(SHIP) $(subst -,_,$*)
 

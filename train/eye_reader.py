@@ -4,12 +4,10 @@
 
 It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
 pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps FOLDER/reader.pt
-after every round; started again, it goes on from there.
+after every 150 batches; started again, it goes on from there.
 """
 
 import argparse
-import math
-import time
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt
+from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt, world_and_others
+from train.learning import DEVICE, Schedule, learn
 from train.networks import Block
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 # Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
 # lens), the logarithm of their variance, and as logits: whether there is one eye, its opening, whether it is left.
 FACTS = 6
@@ -33,14 +31,21 @@ class Settings:
 
     people: int = 4096
     batch: int = 512
-    rounds: int = 30
-    steps: int = 150  # batches in a round
-    train_s: float = 240.0  # after which it ends early: the rate falls with whichever is nearer
+    steps: int = 4500  # batches
+    epoch: int = 150  # of them between two lines
+    train_s: float = 340.0  # after which it ends early: the rate falls with whichever is nearer
     rate: float = 3e-3
     decay: float = 1e-2
     widths: tuple[int, ...] = (32, 48, 80, 112, 128)
     without: float = 0.14  # share of pictures that do not show one eye
     seed: int = 0
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
+
+
+SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, widths=(8, 8, 8, 8, 8))
 
 
 class Reader(nn.Module):
@@ -140,49 +145,18 @@ def tested(network: nn.Module, world: World, settings: Settings, batches: int = 
 def train(settings: Settings, work: Path) -> Reader:
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    started = time.monotonic()
-    world, others = World(settings.people, DEVICE, 1), World(max(settings.people // 16, 4), DEVICE, 2, False)
-    print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - started:.0f} s")
+    world, others = world_and_others(settings.people, DEVICE)
     network = Reader(settings.widths).to(DEVICE, memory_format=torch.channels_last)
-    optimiser = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
-    kept = work / "reader.pt"
-    first = 0
-    if kept.exists():
-        state = torch.load(kept, map_location=DEVICE, weights_only=True)
-        network.load_state_dict(state["network"])
-        optimiser.load_state_dict(state["optimiser"])
-        first = int(state["round"])
-    started = time.monotonic()
-    spent = 0.0
-    compiling = True
-    for number in range(first, settings.rounds):
-        total = 0.0
-        for step in range(settings.steps):
-            started = time.monotonic() if compiling and step == 1 else started
-            compiling = compiling and step < 1
-            spent = time.monotonic() - started
-            share = max((number + step / settings.steps) / settings.rounds, spent / settings.train_s)
-            for group in optimiser.param_groups:
-                group["lr"] = (
-                    settings.rate * min(1.0, 40 * (share + 0.002)) * (1 + math.cos(math.pi * min(share, 1))) / 2
-                )
-            pictures, *taught = lesson(world, settings)
-            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-                told = network(pictures.contiguous(memory_format=torch.channels_last))
-            loss = loss_of(told, tuple(taught))
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(network.parameters(), 2.0)
-            optimiser.step()
-            total += float(loss.detach()) if step % 25 == 0 else 0.0
-        torch.save({"network": network.state_dict(), "optimiser": optimiser.state_dict(), "round": number + 1}, kept)
-        network.eval()
-        mean = total / -(-settings.steps // 25)
-        print(f"round {number + 1}: {spent:.0f} s, loss {mean:.4f}, {tested(network, others, settings)}")
-        network.train()
-        if spent >= settings.train_s:
-            break
-    return network.eval()
+    lesson(world, settings)  # compiles, which is not training
+
+    def loss() -> Tensor:
+        pictures, *taught = lesson(world, settings)
+        with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+            told = network(pictures.contiguous(memory_format=torch.channels_last))
+        return loss_of(told, tuple(taught))
+
+    learn(network, loss, settings.schedule, lambda: tested(network, others, settings), work / "reader.pt")
+    return network
 
 
 def write(network: Reader, file: Path) -> None:
@@ -196,7 +170,7 @@ def write(network: Reader, file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where its state is kept after every round")
+    parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
     parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/eye_reader.onnx"))
     for part in fields(Settings):
         if not isinstance(part.default, tuple):

@@ -8,8 +8,10 @@ pictures are drawn and spoilt on the GPU as they are needed, and none is seen tw
 from __future__ import annotations
 
 import math
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -96,6 +98,17 @@ class World:
         axis = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
         seen = (self.plates.camera[looks.plate, 1:] @ axis[:, :, None])[:, :, 0]  # image right, image down, forward
         return seen * torch.tensor([1.0, -1.0, -1.0], device=self.device)
+
+
+SomeWorld = TypeVar("SomeWorld", bound=World)
+
+
+def world_and_others(people: int, device: str, kind: type[SomeWorld] = World) -> tuple[SomeWorld, SomeWorld]:  # type: ignore[assignment]
+    """A world to learn from, and other people in it to see how well that goes."""
+    began = time.monotonic()
+    world, others = kind(people, device, 1), kind(max(people // 16, 4), device, 2, False)
+    print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - began:.0f} s", flush=True)
+    return world, others
 
 
 def _painted(job: tuple[object, list[int]]) -> dict[str, np.ndarray]:

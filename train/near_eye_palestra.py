@@ -4,13 +4,11 @@
 
 It learns from the world alone (train/eye_world.py): every person has a device of their own, so it must read the gaze
 from pupil, cornea and glints and not from where they are in one headset's picture. Solutions that know a data set's
-device, or five frames of a person, correct what it tells. It keeps FOLDER/looker.pt after every round; started again,
-it goes on from there.
+device, or five frames of a person, correct what it tells. It keeps FOLDER/looker.pt after every 150 batches;
+started again, it goes on from there.
 """
 
 import argparse
-import math
-import time
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -19,10 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from palestra.worlds.eye_batch import HEIGHT, WIDTH
-from train.eye_world import Spoiling, World, normalised, spoilt
+from train.eye_world import Spoiling, World, normalised, spoilt, world_and_others
+from train.learning import DEVICE, Schedule, learn
 from train.networks import Block
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SIZE = (160, 256)
 MILD = Spoiling(gamma=0.25, contrast=0.3, blur_px=0.9, noise=4.0)
 # What it tells, in radians: yaw and pitch of the visual axis in the headset with the logarithm of their variance, and
@@ -40,8 +38,8 @@ class Settings:
 
     people: int = 3072
     batch: int = 512
-    rounds: int = 60
-    steps: int = 150  # batches in a round
+    steps: int = 9000  # batches
+    epoch: int = 150  # of them between two lines
     train_s: float = 140.0  # after which it ends early: the rate falls with whichever is nearer
     rate: float = 3e-3
     decay: float = 2e-2
@@ -49,8 +47,12 @@ class Settings:
     features: int = 32
     seed: int = 0
 
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
 
-SMALL = Settings(people=4, batch=4, rounds=2, steps=2, train_s=30.0, widths=(8, 8, 8, 8))
+
+SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, widths=(8, 8, 8, 8))
 
 
 class Looker(nn.Module):
@@ -157,43 +159,18 @@ def tested(network: nn.Module, world: Lessons, settings: Settings, batches: int 
 def train(settings: Settings, work: Path) -> Looker:
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    started = time.monotonic()
-    world, others = Lessons(settings.people, DEVICE, 1), Lessons(max(settings.people // 16, 4), DEVICE, 2, False)
-    print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - started:.0f} s", flush=True)
+    world, others = world_and_others(settings.people, DEVICE, Lessons)
     network = Looker(settings.widths, settings.features).to(DEVICE, memory_format=torch.channels_last)
-    optimiser = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
-    kept, first, before_s = work / "looker.pt", 0, 0.0
-    if kept.exists():
-        state = torch.load(kept, map_location=DEVICE, weights_only=True)
-        network.load_state_dict(state["network"])
-        optimiser.load_state_dict(state["optimiser"])
-        first, before_s = int(state["round"]), float(state["spent_s"])
     world.lesson(settings.batch)  # compiles, which is not training
-    started, spent_s = time.monotonic(), before_s
-    for number in range(first, settings.rounds):
-        if spent_s >= settings.train_s:
-            break
-        for step in range(settings.steps):
-            spent_s = before_s + time.monotonic() - started
-            share = max((number + step / settings.steps) / settings.rounds, spent_s / settings.train_s)
-            if share > 1:
-                break
-            for group in optimiser.param_groups:
-                group["lr"] = settings.rate * min(1.0, 40 * (share + 0.002)) * (1 + math.cos(math.pi * share)) / 2
-            pictures, shown, seen = world.lesson(settings.batch)
-            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-                told, _ = network(pictures.contiguous(memory_format=torch.channels_last))
-            loss = loss_of(told, shown, seen)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(network.parameters(), 2.0)
-            optimiser.step()
-        state = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
-        torch.save({**state, "round": number + 1, "spent_s": spent_s}, kept)
-        network.eval()
-        print(f"round {number + 1}: {spent_s:.0f} s, {tested(network, others, settings)}", flush=True)
-        network.train()
-    return network.eval()
+
+    def loss() -> Tensor:
+        pictures, shown, seen = world.lesson(settings.batch)
+        with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+            told, _ = network(pictures.contiguous(memory_format=torch.channels_last))
+        return loss_of(told, shown, seen)
+
+    learn(network, loss, settings.schedule, lambda: tested(network, others, settings), work / "looker.pt")
+    return network
 
 
 def write(network: Looker, file: Path) -> None:
@@ -207,7 +184,7 @@ def write(network: Looker, file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where its state is kept after every round")
+    parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
     parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/near_eye_palestra.onnx"))
     for part in fields(Settings):
         if not isinstance(part.default, tuple):

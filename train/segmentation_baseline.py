@@ -17,7 +17,8 @@ from torch.nn import functional
 from train import segmentation_common as common
 from train import segmentation_losses as losses
 from train import segmentation_views as views
-from train.segmentation_common import DEVICE, HEIGHT, WIDTH, Data, Made, Schedule
+from train.learning import DEVICE, Schedule, learn
+from train.segmentation_common import HEIGHT, WIDTH, Data, Made
 
 SIDE = 128
 SCHEDULE = Schedule(train_s=35.0, steps=150 * 12, rate=4e-3, batch=128, epoch=120)
@@ -124,7 +125,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         return losses.cross_entropy(common.asked(network.small, views.normal(views.relit(seen, 0.0, 0.2, 0.0))), true)
 
     check = common.checker(network, data, aside)
-    common.learn(network, loss_of, schedule, check, work / "segmentation_baseline.pt")
+    learn(network, loss_of, schedule, check, work / "segmentation_baseline.pt")
     found = common.masks_of(network, data, data.labelled[aside])
     return Made(
         name="baseline",

@@ -19,8 +19,9 @@ from torch.nn import functional
 from train import segmentation_common as common
 from train import segmentation_losses as losses
 from train import segmentation_views as views
+from train.learning import DEVICE, Schedule, learn
 from train.networks import ResNet
-from train.segmentation_common import DEVICE, HEIGHT, Data, Made, Schedule
+from train.segmentation_common import HEIGHT, Data, Made
 
 FOLDS = 2
 EVERY = 10  # of the unlabelled frames, one is pseudo-labelled
@@ -107,7 +108,7 @@ def _learn(network: nn.Module, data: Data, schedule: Schedule, known: Known, asi
         seen, true = views.flipped(data.floats(rows[at]), masks[at])
         return loss(common.asked(network, views.jpeg(views.relit(seen, gain=0.0, noise=0.0))), true)
 
-    common.learn(network, loss_of, schedule, common.checker(network, data, aside), kept)
+    learn(network, loss_of, schedule, common.checker(network, data, aside), kept)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ from torch.nn import functional
 from train import segmentation_common as common
 from train import segmentation_losses as losses
 from train import segmentation_views as views
+from train.learning import DEVICE, Schedule, learn
 from train.segmentation_bts_digital import Known, twice
-from train.segmentation_common import DEVICE, Data, Made, Schedule
+from train.segmentation_common import Data, Made
 
 MEMBERS = 2
 TRAIN_S = 100.0
@@ -82,7 +83,7 @@ def _learn(network: nn.Module, data: Data, schedule: Schedule, known: Known, asi
         found = common.asked(network, views.relit(seen))
         return losses.cross_entropy(found, true) + losses.dice(found, true)
 
-    common.learn(network, loss_of, schedule, common.checker(network, data, aside), kept)
+    learn(network, loss_of, schedule, common.checker(network, data, aside), kept)
 
 
 if __name__ == "__main__":

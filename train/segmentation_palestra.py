@@ -26,7 +26,8 @@ from palestra.solutions.segment_time import ALL, Steps, agreed
 from train import segmentation_common as common
 from train import segmentation_views as views
 from train.eye_world import World
-from train.segmentation_common import DEVICE, Data, Made, Schedule
+from train.learning import DEVICE, Schedule, learn
+from train.segmentation_common import Data, Made
 from train.segmentation_losses import IGNORED
 
 TRAIN_S = 110.0
@@ -129,7 +130,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         mean, each = common.miou(alone(data.labelled[aside]), data.masks[aside])
         return f"left out mIoU {mean:.4f} ({' '.join(f'{part:.3f}' for part in each)}) frame by frame"
 
-    common.learn(network, loss_of, schedule, check, work / "segmentation_palestra.pt")
+    learn(network, loss_of, schedule, check, work / "segmentation_palestra.pt")
     mean = 0.0
     for steps in MEASURED:
         mean, each = common.miou(Timed(network, data, learnt, steps)(data.labelled[aside]), data.masks[aside])

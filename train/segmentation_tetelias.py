@@ -17,7 +17,8 @@ from torch.nn import functional
 from train import segmentation_common as common
 from train import segmentation_losses as losses
 from train import segmentation_views as views
-from train.segmentation_common import DEVICE, Data, Made, Schedule
+from train.learning import DEVICE, Schedule, learn
+from train.segmentation_common import Data, Made
 
 MEMBERS = 2
 TRAIN_S = 100.0
@@ -135,7 +136,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
             return losses.cross_entropy(found, true) + losses.dice(found, true)
 
         check = common.checker(network, data, aside)
-        common.learn(network, loss_of, replace(schedule, seed=seed), check, work / f"tetelias_{seed}.pt")
+        learn(network, loss_of, replace(schedule, seed=seed), check, work / f"tetelias_{seed}.pt")
     mean = common.Ensemble(members)
     found = common.masks_of(mean, data, data.labelled[aside])
     return Made(

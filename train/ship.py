@@ -21,20 +21,22 @@ PREDICTIONS = Path("docs/predictions")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("given", type=Path, nargs="+")
-    for given in parser.parse_args().given:
-        for name in ship_all(given) if given.is_dir() else [ship(given)]:
+    parser.add_argument("--commit", default="", help="of the scripts that trained them, for the cards")
+    options = parser.parse_args()
+    for given in options.given:
+        for name in ship_all(given, options.commit) if given.is_dir() else [ship(given, options.commit)]:
             known = cards.card(name)
             print(f"{name}: {known.bytes:,} bytes, sha256 {known.sha256[: cards.SHOWN] or 'of nothing'}…")
 
 
-def ship(given: Path) -> str:
+def ship(given: Path, commit: str = "") -> str:
     if given.suffix:
         shutil.copyfile(given, cards.path(given.stem))
-    cards.stamp(given.stem)
+    cards.stamp(given.stem, commit=commit)
     return given.stem
 
 
-def ship_all(folder: Path) -> list[str]:
+def ship_all(folder: Path, commit: str = "") -> list[str]:
     """Names of all networks that a run tells of."""
     every = results.read(folder)
     for learnt in every:
@@ -46,7 +48,7 @@ def ship_all(folder: Path) -> list[str]:
             told["predictions"] = keep(folder / learnt.predictions)
         for other in learnt.others:
             keep(folder / other)
-        cards.stamp(learnt.weights, **{key: value for key, value in told.items() if value})
+        cards.stamp(learnt.weights, commit=commit, **{key: value for key, value in told.items() if value})
     return [learnt.weights for learnt in every]
 
 

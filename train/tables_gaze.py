@@ -36,7 +36,7 @@ def tables(work: Path, size: str, answers: Path = PREDICTIONS) -> dict[str, str]
     found = scored(track, made(track, size, work), ENTRIES, answers)
     if not found:
         return dict.fromkeys(("gaze winners", "gaze estimators", "gaze steps", "gaze movements"), NOTHING)
-    note_scores(ENTRIES, found, 4)
+    note_scores(ENTRIES, found)
     return {
         "gaze winners": ranking(track, ENTRIES, found, 3) + f"\n\n{order_told(ENTRIES, found, track)}",
         "gaze estimators": _estimators(),

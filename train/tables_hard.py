@@ -16,7 +16,7 @@ from palestra import console
 from palestra.makers.common import flipped, headset, render
 from palestra.metrics.overlap import count_overlap, mean_iou_global
 from palestra.records import Order
-from palestra.solutions import cards
+from palestra.solutions import cards, near_eye_seen
 from palestra.solutions.eye_reader import read
 from palestra.solutions.eye_segmentation_palestra import WEIGHTS, classes_of, told
 from palestra.solutions.gaze_seen import ask, shrunk
@@ -118,13 +118,25 @@ def _reader(seen: Sequence[Shot]) -> str:
 
 def _estimator(weights: str) -> Callable[[Sequence[Shot]], str]:
     def cell(seen: Sequence[Shot]) -> str:
-        found = ask(weights, np.stack([shrunk(shot.picture.image) for shot in seen])[:, None])
-        off = found - np.array([shot.angles for shot in seen])
-        who = np.array([shot.person for shot in seen])
-        means = np.array([off[who == number].mean(axis=0) for number in who])
-        return " / ".join(f"{np.linalg.norm(each, axis=1).mean():.2f}°" for each in (off, off - means))
+        return _off(ask(weights, np.stack([shrunk(shot.picture.image) for shot in seen])[:, None]), seen)
 
     return cell
+
+
+def _off(found: Array, seen: Sequence[Shot]) -> str:
+    """Mean errors of angles (n, 2), as they are and after each eye's own mean error is taken off."""
+    off = found - np.array([shot.angles for shot in seen])
+    who = np.array([shot.person for shot in seen])
+    means = np.array([off[who == number].mean(axis=0) for number in who])
+    return " / ".join(f"{np.linalg.norm(each, axis=1).mean():.2f}°" for each in (off, off - means))
+
+
+def _near_eye(seen: Sequence[Shot]) -> str:
+    """Of the eyes that it takes for open; it looks at left eyes, and pictures here are of left eyes in a mirror."""
+    told = [near_eye_seen.ask(np.ascontiguousarray(shot.picture.image[:, ::-1])) for shot in seen]
+    read = [at for at, one in enumerate(told) if one is not None]
+    found = np.degrees([one[0][:2] for one in told if one is not None]) * (-1, 1)
+    return f"{_off(found, [seen[at] for at in read])} of {len(read) / len(seen):.0%}"
 
 
 CELLS: dict[str, tuple[str, Callable[[Sequence[Shot]], str]]] = {
@@ -133,6 +145,7 @@ CELLS: dict[str, tuple[str, Callable[[Sequence[Shot]], str]]] = {
     "`palestra annotate`": ("eye_reader", _reader),
     "gaze, baseline": ("gaze_prediction_baseline", _estimator("gaze_prediction_baseline")),
     "gaze, ours": ("gaze_prediction_palestra", _estimator("gaze_prediction_palestra")),
+    "near-eye, ours": (near_eye_seen.NETWORK, _near_eye),
 }
 
 

@@ -67,7 +67,7 @@ def _ours(track: Track, data: Path) -> Iterable[pl.DataFrame]:
 
 def _answered(job: Job) -> tuple[pl.DataFrame, ...]:
     data, group, model = job
-    seen = ours.seen_of(data, group, model)
+    seen = ours.seen_of(data, group)
     points = [np.asarray(ours.answers(model, seen, calibrated)) for calibrated in (False, True)]
     return tuple(
         group.select("trial").with_columns(x=pl.Series(both[:, 0]), y=pl.Series(both[:, 1])) for both in points

@@ -91,12 +91,12 @@ def spread(estimate: Estimate, digits: int, sign: str = "") -> str:
     return f"{text} ({estimate.low:{sign}.{digits}f} to {estimate.high:{sign}.{digits}f})"
 
 
-def note_scores(entries: Sequence[Entry], found: Mapping[str, Scored], digits: int) -> None:
+def note_scores(entries: Sequence[Entry], found: Mapping[str, Scored]) -> None:
     """Onto the cards, so that the numbers go with the weights."""
     for entry in entries:
         if entry.title in found:
             metrics = found[entry.title].result.metrics
-            cards.stamp(entry.weights, scores={name: round(one.value, digits) for name, one in metrics.items()})
+            cards.stamp(entry.weights, scores={name: round(one.value, 6) for name, one in metrics.items()})
 
 
 def order_told(entries: Sequence[Entry], found: Mapping[str, Scored], track: Track) -> str:

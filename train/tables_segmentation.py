@@ -1,6 +1,6 @@
 """Tables 5 and 7 of the OpenEDS 2020 paper and the pairs of its Figure 5, for the answers in docs/predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from palestra import registry
 from palestra.formats import openeds_segmentation as openeds
 from palestra.makers import openeds_segmentation as maker
 from palestra.makers.common import flipped, rng_for
-from palestra.pictures import overlay
+from palestra.pictures import beside, overlay
 from palestra.records import Order
 from palestra.scoring import Scored
 from palestra.worlds.eye import Renderer
@@ -33,7 +33,7 @@ ALONE = Entry("ours, frame by frame", "", "segmentation_palestra_alone.zip")
 PUBLISHED = (0.841, 0.971, 0.674, 0.882, 0.835)  # Table 5: the baseline's mean, and each class
 METRICS = ("miou", *(f"iou_{name}" for name in openeds.CLASSES))
 PAIRS = Path("docs/images/eye-pairs.jpg")
-SHOWN = 6  # frames in the picture of pairs
+SHOWN, GAP = 6, 6  # frames in the picture of pairs, and pixels between them
 Image = NDArray[Any]
 
 
@@ -42,7 +42,7 @@ def tables(work: Path, size: str, answers: Path = PREDICTIONS) -> dict[str, str]
     found = scored(track, made(track, size, work), [*ENTRIES, ALONE], answers)
     if not found:
         return dict.fromkeys(("segmentation winners", "segmentation classes"), NOTHING)
-    note_scores(ENTRIES, found, 4)
+    note_scores(ENTRIES, found)
     draw_pairs(found, Order(size=size), PAIRS if size == "paper" else work / PAIRS.name)
     return {
         "segmentation winners": ranking(track, ENTRIES, found, 4) + f"\n\n{order_told(ENTRIES, found, track)}",
@@ -65,18 +65,28 @@ def draw_pairs(found: Mapping[str, Scored], order: Order, file: Path) -> None:
     rows = {title: {row["trial"]: row for row in found[title].rows.to_dicts()} for title in shown}
     ordered = sorted(rows[shown[0]].values(), key=lambda row: -row["iou_image"])
     picked = [ordered[round(at)]["trial"] for at in np.linspace(0, len(ordered) - 1, SHOWN)]
-    strips = [np.hstack(_strip(trial, [rows[title][trial] for title in shown], order)) for trial in picked]
-    across = [np.hstack(strips[at : at + 2]) for at in range(0, len(strips), 2)]
+    strips = [beside(*_strip(trial, {title: rows[title][trial] for title in shown}, order)) for trial in picked]
+    across = [beside(*strips[at : at + 2], gap=4 * GAP) for at in range(0, len(strips), 2)]
+    space = np.full((GAP, across[0].shape[1], 3), 255, np.uint8)
     file.parent.mkdir(parents=True, exist_ok=True)
-    small = cv2.resize(np.vstack(across), None, fx=0.4, fy=0.4, interpolation=cv2.INTER_AREA)
-    cv2.imwrite(str(file), small[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 88])
+    cv2.imwrite(str(file), np.vstack([part for row in across for part in (row, space)][:-1])[..., ::-1],
+                [cv2.IMWRITE_JPEG_QUALITY, 88])  # fmt: skip
 
 
-def _strip(trial: str, answers: Sequence[Mapping[str, Any]], order: Order) -> list[Image]:
-    image = _picture(trial, order)
-    true = openeds.open_mask(answers[0]["truth_file"], answers[0]["truth_key"])
-    masks = [true, *(openeds.open_mask(row["mask_file"], row["mask_key"]) for row in answers)]
-    return [overlay(image, mask) for mask in masks]
+def _strip(trial: str, answers: Mapping[str, Mapping[str, Any]], order: Order) -> list[Image]:
+    image, first = _picture(trial, order), next(iter(answers.values()))
+    masks = {"true": openeds.open_mask(first["truth_file"], first["truth_key"])}
+    for title, row in answers.items():
+        masks[f"{title} {row['iou_image']:.3f}"] = openeds.open_mask(row["mask_file"], row["mask_key"])
+    return [_named(overlay(image, mask), words) for words, mask in masks.items()]
+
+
+def _named(image: Image, words: str) -> Image:
+    small = cv2.resize(image, None, fx=0.4, fy=0.4, interpolation=cv2.INTER_AREA)
+    (wide, high), _ = cv2.getTextSize(words, cv2.FONT_HERSHEY_SIMPLEX, 0.5, 1)
+    small[-high - 2 * GAP :, : wide + 2 * GAP] = 0
+    cv2.putText(small, words, (GAP, len(small) - GAP), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255,) * 3, 1, cv2.LINE_AA)
+    return small
 
 
 def _picture(trial: str, order: Order) -> Image:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from palestra.errors import PalestraError
 from palestra.formats import near_eye
 from palestra.records import Solution
+from palestra.solutions import near_eye_seen
 from palestra.solutions.near_eye_few import Anybody, Array, Frames, Usual, fit_anybody, fit_own, fit_usual
-from palestra.solutions.near_eye_seen import NETWORKS, as_left, best, named
-from palestra.solutions.pupil import read_grey
+from palestra.solutions.pupil import Image, read_grey
 
 MOST_TRAINING_FRAMES = 4000
 FEWEST = 24  # of a training group
@@ -29,7 +29,6 @@ LEAST_FRAMES = 60  # of training eyes that can be read
 class Model:
     """What was learnt from the training groups."""
 
-    network: str
     plane: float  # how far it is
     anybody: Anybody
     usual: Usual
@@ -45,9 +44,9 @@ class Seen:
 
 
 def fit(data: Path, options: Mapping[str, str]) -> Model:
-    network, plane = named(options["network"]), near_eye.read_plane_distance(data)
+    plane = near_eye.read_plane_distance(data)
     frames = sampled(near_eye.read_points(data, "train"))
-    seen = see(data, "train", frames.select(near_eye.KEY).rows(), network.name)
+    seen = see(data, "train", frames.select(near_eye.KEY).rows())
     group = frames.select(pl.struct("person", "group").rank("dense").cast(pl.Int64)).to_series().to_numpy() - 1
     points = frames.select("x", "y").to_numpy()[:, None] * SIDES / plane
     eyes = np.stack([group, group + group.max() + 1], axis=1)
@@ -57,9 +56,9 @@ def fit(data: Path, options: Mapping[str, str]) -> Model:
             f"{data / 'train'}: found {clear.sum()} eyes that can be read in {len(seen)} training frames, expected "
             f"{LEAST_FRAMES} or more to learn from. `palestra annotate FOLDER` says what is wrong with pictures."
         )
-    known = network.frames(seen[clear])
+    known = near_eye_seen.frames(seen[clear])
     _, eye_of = np.unique(eyes[clear], return_inverse=True)  # an eye that was never read is none
-    return Model(network.name, plane, fit_anybody(known, points[clear]), fit_usual(known, points[clear], eye_of))
+    return Model(plane, fit_anybody(known, points[clear]), fit_usual(known, points[clear], eye_of))
 
 
 def sampled(frames: pl.DataFrame) -> pl.DataFrame:
@@ -70,23 +69,24 @@ def sampled(frames: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([group[rows] for group, rows in zip(groups, chosen, strict=True)])
 
 
-def see(data: Path, part: str, keys: Sequence[tuple[str, ...]], network: str) -> Array:
+def see(data: Path, part: str, keys: Sequence[tuple[str, ...]]) -> Array:
     """(n, 2, columns) of both eyes in frames."""
-    found = [
-        NETWORKS[network].rows([as_left(read_grey(near_eye.image_file(data, part, key, eye)), eye) for key in keys])
-        for eye in near_eye.EYES
-    ]
+    found = [near_eye_seen.rows(_picture(data, part, key, eye) for key in keys) for eye in near_eye.EYES]
     return np.stack(found, axis=1)
 
 
-def seen_of(data: Path, trials: pl.DataFrame, model: Model) -> Seen:
+def _picture(data: Path, part: str, key: tuple[str, ...], eye: str) -> Image:
+    return near_eye_seen.as_left(read_grey(near_eye.image_file(data, part, key, eye)), eye)
+
+
+def seen_of(data: Path, trials: pl.DataFrame) -> Seen:
     """A group as `answers` takes it."""
     keys = trials.select(near_eye.KEY)
     person, group = trials.select("person", "group").row(0)
     file = data / "test" / person / group / "calibration.csv"
     known = keys.with_row_index("row").join(near_eye.read_points_of([(person, group, file)]), on=near_eye.KEY)
     rows = known["row"].to_numpy().astype(np.int64)
-    return Seen(see(data, "test", keys.rows(), model.network), rows, known.select("x", "y").to_numpy())
+    return Seen(see(data, "test", keys.rows()), rows, known.select("x", "y").to_numpy())
 
 
 def readable(rows: Array) -> NDArray[np.bool_]:
@@ -95,14 +95,14 @@ def readable(rows: Array) -> NDArray[np.bool_]:
 
 def answers(model: Model, seen: Seen, calibrated: bool = True) -> Array:
     """Points (n, 2) of one group's frames, straight ahead where neither eye can be read."""
-    network = NETWORKS[model.network]
     told, trust = np.zeros((len(seen.rows), 2)), np.zeros((len(seen.rows), 2))
     for eye, side in enumerate(SIDES):
         rows = seen.rows[:, eye]
         clear = readable(rows)
         teaching = seen.known[clear[seen.known]] if calibrated else seen.known[:0]
         points = seen.points[clear[seen.known]][: len(teaching)] * side / model.plane
-        found, variance = _looked_at(model, network.frames(rows[clear]), network.frames(rows[teaching]), points)
+        frames, known = (near_eye_seen.frames(rows[which]) for which in (clear, teaching))
+        found, variance = _looked_at(model, frames, known, points)
         told[clear] += side * found / variance
         trust[clear] += 1 / variance
     return np.asarray(model.plane * told / np.maximum(trust, 1e-12))
@@ -114,7 +114,7 @@ def _looked_at(model: Model, frames: Frames, teaching: Frames, points: Array) ->
 
 
 def predict(data: Path, trials: pl.DataFrame, model: Model) -> pl.DataFrame:
-    found = answers(model, seen_of(data, trials, model))
+    found = answers(model, seen_of(data, trials))
     return trials.select("trial").with_columns(x=found[:, 0], y=found[:, 1])
 
 
@@ -125,6 +125,5 @@ SOLUTION = Solution(
     fit=fit,
     predict=predict,
     parts_by=("person", "group"),
-    options={"network": best().name},
-    weights=f"{best().name}.onnx",
+    weights=f"{near_eye_seen.NETWORK}.onnx",
 )

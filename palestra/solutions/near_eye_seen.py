@@ -1,51 +1,28 @@
-"""What a network sees in pictures of both eyes, as numbers that tell where they look.
+"""What our network sees in pictures of both eyes, as numbers that tell where they look.
 
-The right eye is seen in a mirror, where it is a left one. Ours is `near_eye_palestra`, which is small and fast; where
-nobody has trained it, the network that reads any picture of an eye tells about the same, more slowly.
+The right eye is seen in a mirror, where it is a left one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.errors import UnknownName
 from palestra.solutions import cards
-from palestra.solutions.eye_network import look
-from palestra.solutions.eye_picture import Window
-from palestra.solutions.eye_shape import PUPIL, Ellipse, Mask, iris_of, pupil_of, whole_eye
 from palestra.solutions.gaze_resize import shrinking
 from palestra.solutions.near_eye_few import Frames
 from palestra.solutions.pupil import Image
 
 Array = NDArray[np.float64]
 
-OURS, READER = "near_eye_palestra", "eye_reader"
-HALF, SIZE = (200, 320), (160, 256)  # pictures on their way to our network, and there
-TOLD = 9  # numbers, see train/near_eye_palestra.py
-ONE_EYE = 0.5  # below, there may be none
-LEAST_PX = 60  # of an eye, in the reader's pixels
+NETWORK = "near_eye_palestra"
+HALF, SIZE = (200, 320), (160, 256)  # pictures on their way to the network, and there
+TOLD, FEATURES = 9, 32  # numbers, see train/near_eye_palestra.py
+FLAT = 8.0  # grey levels: what varies by no more shows no eye
+PLACES, LOOKS = 2, 3  # of a row's numbers the first ones, and the last ones
+COLUMNS = PLACES + 4 + FEATURES + LOOKS
 _DOWN, _ACROSS = (shrinking(large, little) for large, little in zip(HALF, SIZE, strict=True))
-
-
-@dataclass(frozen=True)
-class Network:
-    """Who looks: rows of numbers for pictures, the pupil's place first, what tells how clear it is last."""
-
-    name: str
-    see: Callable[[Image], list[float] | None]  # None where the eye cannot be read
-    columns: int
-    looks: int  # of the columns
-
-    def rows(self, pictures: Sequence[Image]) -> Array:
-        """(n, columns); not a number where nothing can be read."""
-        found = [self.see(picture) for picture in pictures]
-        return np.array([[np.nan] * self.columns if row is None else row for row in found], np.float64)
-
-    def frames(self, rows: Array) -> Frames:
-        return Frames(rows[:, :2], rows[:, 2 : self.columns - self.looks], rows[:, self.columns - self.looks :])
 
 
 def as_left(image: Image, eye: str) -> Image:
@@ -53,67 +30,31 @@ def as_left(image: Image, eye: str) -> Image:
     return image if eye == "left" else np.ascontiguousarray(image[:, ::-1])
 
 
-def best() -> Network:
-    """Ours where it is there; asked while modules are loaded, so no card is opened."""
-    return NETWORKS[OURS if (cards.FOLDER / f"{OURS}.onnx").is_file() else READER]
-
-
-def named(name: str) -> Network:
-    if name not in NETWORKS:
-        raise UnknownName("network", name, NETWORKS)
-    return NETWORKS[name]
-
-
-def told_by_ours(image: Image) -> tuple[Array, Array]:
-    """What our network tells of a left eye (9,), and from which features."""
+def ask(image: Image) -> tuple[Array, Array] | None:
+    """What the network tells of a left eye (9,), and from which features; None where no open eye is seen."""
     half = cv2.resize(image, HALF[::-1], interpolation=cv2.INTER_AREA).astype(np.float32)
     small = _DOWN @ half @ _ACROSS.T
-    level = (small - small.mean()) / max(float(small.std()), 8.0)
-    told, features = cards.session(OURS).run(["told", "features"], {"pictures": level[None, None].astype(np.float32)})
-    return np.asarray(told[0], np.float64), np.asarray(features[0], np.float64)
-
-
-def _see_with_ours(image: Image) -> list[float] | None:
-    told, features = told_by_ours(image)
-    yaw, pitch, log_variance, axis_yaw, axis_pitch, x, y, place_log_variance, opened = (float(one) for one in told)
-    if opened < 0:
+    spread = float(small.std())
+    if spread < FLAT:
         return None
+    level = ((small - small.mean()) / spread)[None, None].astype(np.float32)
+    facts, features = cards.session(NETWORK).run(["told", "features"], {"pictures": level})
+    opened = facts[0, -1] >= 0
+    return (np.asarray(facts[0], np.float64), np.asarray(features[0], np.float64)) if opened else None
+
+
+def rows(pictures: Iterable[Image]) -> Array:
+    """(n, COLUMNS): the pupil's place first, what tells how clear it is last; not a number where nothing is seen."""
+    return np.array([_row(picture) for picture in pictures], np.float64).reshape(-1, COLUMNS)
+
+
+def _row(image: Image) -> list[float]:
+    seen = ask(image)
+    if seen is None:
+        return [np.nan] * COLUMNS
+    (yaw, pitch, log_variance, axis_yaw, axis_pitch, x, y, place_log_variance, opened), features = seen
     return [x, y, yaw, pitch, axis_yaw, axis_pitch, *features, place_log_variance, log_variance, opened]
 
 
-def _see_with_reader(image: Image) -> list[float] | None:
-    (seen,) = look(image.astype(np.float32), [Window(0, 0, image.shape[1])])
-    mask = whole_eye(seen.shares.argmax(axis=0).astype(np.uint8))
-    pupil = pupil_of(mask)
-    iris = iris_of(mask, pupil.ellipse if pupil else None)
-    if pupil is None or iris is None or seen.one_eye < ONE_EYE or (mask > 0).sum() < LEAST_PX:
-        return None
-    x, y = pupil.ellipse.x, pupil.ellipse.y
-    off = _middle(np.where(mask == PUPIL, seen.shares[PUPIL], 0)) - (x, y)
-    how = [pupil.seen, float(np.log(np.hypot(*off) + 0.1))]
-    return [x / 100, y / 100, *_beside(pupil.ellipse, iris.ellipse), *off, seen.yaw, seen.pitch, seen.opening,
-            *_around(mask), *how]  # fmt: skip
-
-
-def _beside(pupil: Ellipse, iris: Ellipse) -> list[float]:
-    return [iris.x - pupil.x, iris.y - pupil.y, pupil.long]
-
-
-def _middle(shares: NDArray[np.float32]) -> Array:
-    total = float(shares.sum())
-    x, y = np.arange(shares.shape[1]), np.arange(shares.shape[0])
-    return np.array([(shares.sum(axis=0) @ x) / total, (shares.sum(axis=1) @ y) / total])
-
-
-def _around(mask: Mask) -> list[float]:
-    """The middle of the open eye and its corners: how the headset sits on this face."""
-    y, x = np.nonzero(mask)
-    left, right = np.percentile(x, (1, 99))
-    corners = y[x <= np.percentile(x, 2)].mean(), y[x >= np.percentile(x, 98)].mean()
-    return [float(value) for value in (x.mean(), y.mean(), left, right, *corners)]
-
-
-NETWORKS = {
-    OURS: Network(OURS, _see_with_ours, 6 + 32 + 3, 3),
-    READER: Network(READER, _see_with_reader, 16 + 2, 2),
-}
+def frames(rows: Array) -> Frames:
+    return Frames(rows[:, :PLACES], rows[:, PLACES:-LOOKS], rows[:, -LOOKS:])

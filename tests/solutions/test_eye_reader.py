@@ -306,7 +306,7 @@ def test_the_same_eye_is_read_alike_however_it_is_handed_over(people, shape):
     image = seen(people[0], 1.0).image
     plain = read(image)
     handed = {
-        "upright": cv2.copyMakeBorder(image[:, 80:560], 184, 184, 0, 0, cv2.BORDER_REFLECT),
+        "upright": cv2.copyMakeBorder(image[:, 120:520], 120, 120, 0, 0, cv2.BORDER_REFLECT),
         "small": cv2.resize(image, (240, 150), interpolation=cv2.INTER_AREA),
         "coloured": np.dstack([image] * 3),
         "deep": image.astype(np.uint16) * 16,

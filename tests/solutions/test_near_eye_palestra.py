@@ -7,14 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError
 from palestra.formats import near_eye, near_eye_live
 from palestra.metrics.angles import angles_deg_columns
 from palestra.metrics.order import at_shares
 from palestra.solutions import near_eye_gaze_palestra as gaze
 from palestra.solutions import near_eye_live_palestra as live
+from palestra.solutions import near_eye_seen
 from palestra.solutions.near_eye_few import FEW, Frames, fit_anybody, fit_own, fit_usual
-from palestra.solutions.near_eye_seen import NETWORKS, READER, as_left
+from palestra.solutions.near_eye_seen import as_left
 
 NOISE = 0.004  # a quarter of a degree
 
@@ -98,16 +99,16 @@ def test_one_misread_frame_among_five_does_not_spoil_an_eye(usual):
 @pytest.fixture(scope="module")
 def model(tiny):
     data = tiny("near-eye-gaze-v1")
-    return gaze.fit(data, {"network": READER})
+    return gaze.fit(data, {})
 
 
 @pytest.fixture(scope="module")
-def groups(tiny, model):
+def groups(tiny):
     """Some test groups with the truth, each looked at once."""
     data = tiny("near-eye-gaze-v1")
     truth = near_eye.read_points(data, "truth")
     parts = truth.partition_by("person", "group", maintain_order=True)[::3]
-    return [(gaze.seen_of(data, part, model), part.select("x", "y").to_numpy()) for part in parts]
+    return [(gaze.seen_of(data, part), part.select("x", "y").to_numpy()) for part in parts]
 
 
 def errors_deg(model, groups, **how):
@@ -167,14 +168,12 @@ def test_training_pictures_without_eyes_are_refused_in_words(tmp_path):
     (home / "labels.csv").write_text("frame,x,y\n0000,1,2\n")
     (tmp_path / "data.toml").write_text("plane_distance = 1000.0\n")
     with pytest.raises(PalestraError, match="found 0 eyes that can be read"):
-        gaze.fit(tmp_path, {"network": READER})
-    with pytest.raises(UnknownName, match="eye_reader"):
-        gaze.fit(tmp_path, {"network": "eye_readr"})
+        gaze.fit(tmp_path, {})
 
 
 def test_nothing_is_read_where_there_is_no_eye():
-    rows = NETWORKS[READER].rows([np.full((400, 640), 90, np.uint8)])
-    assert rows.shape == (1, NETWORKS[READER].columns) and np.isnan(rows).all()
+    rows = near_eye_seen.rows([np.full((400, 640), 90, np.uint8)])
+    assert rows.shape == (1, near_eye_seen.COLUMNS) and np.isnan(rows).all()
 
 
 def test_a_right_eye_is_seen_in_a_mirror():
@@ -221,7 +220,7 @@ def testers(tiny):
 
 
 def test_live_it_is_far_better_than_looking_straight_ahead(testers):
-    program, found = live.Palestra(READER), []
+    program, found = live.Palestra(), []
     pictures, points = testers
     for left, right in pictures:
         program.get_data(left, right)
@@ -231,17 +230,10 @@ def test_live_it_is_far_better_than_looking_straight_ahead(testers):
 
 
 def test_live_who_sees_nothing_answers_straight_ahead_and_later_as_before(testers):
-    program, dark = live.Palestra(READER), np.zeros(near_eye_live.SHAPE, np.uint8)
+    program, dark = live.Palestra(), np.zeros(near_eye_live.SHAPE, np.uint8)
     program.get_data(dark, dark)
     assert program.algorithm() == [0, 0]
     program.get_data(*testers[0][0])
     before = program.algorithm()
     program.get_data(dark, dark)
     assert program.algorithm() == before != [0, 0]
-
-
-def test_a_regression_is_kept_whole(anybody):
-    again = live.regression(live.arrays_of(anybody))
-    frames, _ = eye(np.random.default_rng(5), 7)
-    for kept, made in zip(again(frames), anybody(frames), strict=True):
-        assert kept.tolist() == made.tolist()

@@ -1,0 +1,61 @@
+"""The network behind `palestra annotate` in its small form: it learns, goes on where it was, and is written whole."""
+
+from dataclasses import replace
+
+import numpy as np
+import onnxruntime
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from palestra.solutions import cards  # noqa: E402
+from train import eye_reader as script  # noqa: E402
+from train.eye_world import World  # noqa: E402
+
+torch.set_num_threads(1)  # others need theirs
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World(4, "cpu", 3, compiled=False)
+
+
+def test_a_lesson_teaches_no_mask_and_no_lids_where_there_is_no_eye(world):
+    pictures, mask, angles, opening, one, left = script.lesson(world, replace(script.SMALL, batch=24, without=0.5))
+    assert pictures.shape == (24, 1, script.HEIGHT, script.WIDTH) and mask.shape == (24, script.HEIGHT, script.WIDTH)
+    assert 0 < one.sum() < 24 and mask[one == 0].sum() == 0 and mask[one > 0].sum() > 0
+    assert angles.shape == (24, 2) and opening.min() >= 0 and opening.max() <= 1 and set(left.tolist()) <= {0.0, 1.0}
+
+
+def test_who_tells_the_truth_is_punished_least(world):
+    _, *taught = script.lesson(world, replace(script.SMALL, batch=8, without=0.2))
+    mask, angles, opening, one, left = taught
+    logits = 12 * torch.nn.functional.one_hot(mask, 4).movedim(3, 1).float()
+    facts = torch.cat([angles, torch.full((8, 1), -6.0), torch.stack([20 * one - 10, torch.logit(opening, 1e-4),
+                                                                      20 * left - 10], 1)], 1)  # fmt: skip
+    right = script.loss_of((logits, facts), tuple(taught))
+    assert script.loss_of((logits.roll(1, 1), facts), tuple(taught)) > right + 0.5
+    for column in (0, 3, 5):
+        wrong = facts.clone()
+        wrong[:, column] = -wrong[:, column] + 0.2
+        assert script.loss_of((logits, wrong), tuple(taught)) > right
+
+
+def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_same(tmp_path, capsys):
+    script.train(replace(script.SMALL, steps=1), tmp_path)
+    network = script.train(script.SMALL, tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    epochs = [line.split(",")[0] for line in lines if line.startswith("reader: epoch")]
+    assert epochs == ["reader: epoch 1", "reader: epoch 2"]
+    pictures = torch.randn(3, 1, script.HEIGHT, script.WIDTH)
+    with torch.no_grad():
+        expected = network(pictures)
+    script.write(network, tmp_path / "n.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "n.onnx"))
+    for told, true in zip(session.run(None, {"pictures": pictures.numpy()}), expected, strict=True):
+        np.testing.assert_allclose(told, true.numpy(), atol=2e-3)
+
+
+def test_a_network_of_full_size_is_the_one_on_the_card():
+    whole = script.Reader(script.Settings().widths)
+    assert sum(part.numel() for part in whole.parameters()) == cards.card("eye_reader").parameters
