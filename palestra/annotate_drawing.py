@@ -133,7 +133,7 @@ def _bar(width: int, tag: str, colour: Colour, words: str) -> Image:
     size, base, margin = round(0.5 * height), round(0.68 * height), round(0.45 * height)
     after = write(bar, tag, (margin, base), colour, size, 650)
     room = width - margin - (after + margin)
-    size = min(size, max(round(size * room / max(written_px(words, size), 1)), 8))
+    size = min(size, max(round(size * room / max(written_px(words, size, 400), 1)), 8))
     write(bar, words, (after + margin, base), BAR_INK, size, 400)
     return bar
 
@@ -147,23 +147,23 @@ def _cell(name: str, overlaid: Image, sure: bool, why: str) -> Image:
     top, left = (CELL[1] - small.shape[0]) // 2, (CELL[0] - small.shape[1]) // 2
     card[top : top + small.shape[0], left : left + small.shape[1]] = small
     tag, colour = ("sure", SURE) if sure else (why or "unsure", UNSURE)
-    tag = _shortened(tag, CELL[0] // 2)
-    at = CELL[0] - 10 - written_px(tag, 14)
+    tag = _shortened(tag, CELL[0] // 2, 600)
+    at = CELL[0] - 10 - written_px(tag, 14, 600)
     write(card, tag, (at, CELL[1] + 18), colour, 14, 600)
-    write(card, _shortened(name, at - 20), (10, CELL[1] + 18), BAR_INK, 14, 400)
+    write(card, _shortened(name, at - 20, 400), (10, CELL[1] + 18), BAR_INK, 14, 400)
     return card
 
 
-def _shortened(words: str, width_px: int) -> str:
-    if written_px(words, 14) <= width_px:
+def _shortened(words: str, width_px: int, weight: int) -> str:
+    if written_px(words, 14, weight) <= width_px:
         return words
-    while words and written_px(f"{words}…", 14) > width_px:
+    while words and written_px(f"{words}…", 14, weight) > width_px:
         words = words[:-1]
     return f"{words}…"
 
 
-def written_px(words: str, size: int) -> int:
-    left, _, width, _ = cv2.getTextSize((1, 1), words, (0, 0), _font(), size)
+def written_px(words: str, size: int, weight: int) -> int:
+    left, _, width, _ = cv2.getTextSize((1, 1), words, (0, 0), _font(), size, weight)
     return int(left + width)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra import console
+from palestra.annotate_drawing import overlay, sheet
 from palestra.solutions.eye_reader import Reading, read
 from palestra.worlds import eye_optics as optics
 from palestra.worlds.eye import Renderer
@@ -21,6 +22,7 @@ from train.tables_page import markdown
 from train.tables_people import profile, stranger
 
 MANY, FEW = 48, 24
+SHEET = Path("docs/images/annotate.jpg")
 Image = NDArray[Any]
 
 
@@ -179,6 +181,8 @@ def tables(work: Path, size: str) -> dict[str, str]:
         for title, tries in ROWS.items():
             rows.append(row(title, list(tries())))
             advance(1)
+    if size == "paper":
+        draw_sheet(SHEET)
     head = [
         "pictures",
         "how many",
@@ -188,6 +192,17 @@ def tables(work: Path, size: str) -> dict[str, str]:
         "the eye's axis off",
     ]
     return {"annotate": markdown(head, rows)}
+
+
+def draw_sheet(file: Path) -> None:
+    """As `palestra annotate` makes it, of some of these pictures."""
+    shown = [*(eye(number) for number in range(6)), resized(eye(6), 0.25), cut(eye(7), 400), eye(8, (0.4, 0.5)),
+             eye(2, (0.0, 0.0)), two(3), nothing(1)[3]]  # fmt: skip
+    cells = []
+    for number, one in enumerate(shown, 1):
+        reading = read(one.image)
+        cells.append((f"eye-{number:02}.png", overlay(one.image, reading), reading.sure, "; ".join(reading.why)))
+    cv2.imwrite(str(file), sheet(cells)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 88])
 
 
 def row(title: str, tries: list[Try]) -> list[str]:
