@@ -22,6 +22,7 @@ from train import segmentation_losses as losses  # noqa: E402
 from train import segmentation_palestra as ours  # noqa: E402
 from train import segmentation_tetelias as tetelias  # noqa: E402
 from train import segmentation_views as views  # noqa: E402
+from train.learning import Schedule  # noqa: E402
 
 
 def count(network):
@@ -119,7 +120,7 @@ def test_grid_mask_takes_squares_away_and_leaves_the_rest():
 
 
 def test_the_rate_falls_to_nothing_in_steps_or_along_a_cosine():
-    plain = common.Schedule(10.0, 100, 1.0, 4)
+    plain = Schedule(10.0, 100, 1.0, 4)
     assert plain.rate_at(0.5) == pytest.approx(0.5) and plain.rate_at(1.0) == pytest.approx(0, abs=1e-9)
     stepped = replace(plain, falls=(0.6, 0.8))
     assert [stepped.rate_at(share) for share in (0.5, 0.7, 0.9)] == pytest.approx([1.0, 0.1, 0.01])
@@ -172,8 +173,8 @@ def test_dabnet_is_written_for_onnxruntime_too(tmp_path):
 
 
 def test_a_network_learns_the_eyes_by_hand(data, tmp_path, monkeypatch):
-    quick = common.Schedule(1e6, steps=60, rate=1e-2, batch=6, epoch=60)
-    monkeypatch.setattr(common.Schedule, "small", lambda self: quick)
+    quick = Schedule(1e6, steps=60, rate=1e-2, batch=6, epoch=60)
+    monkeypatch.setattr(Schedule, "small", lambda self: quick)
     made = baseline.train(data, tmp_path, 60.0, small=True)
     assert made.validation > 0.6
 
