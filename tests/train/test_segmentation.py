@@ -181,6 +181,7 @@ def test_a_network_learns_the_eyes_by_hand(data, tmp_path, monkeypatch):
 
 FILES = [f"train/segmentation_{name}.py" for name in
          ("common", "views", "losses", "baseline", "bts_digital", "tetelias", "jhu", "palestra", "all")]  # fmt: skip
+FILES += [f"train/{name}.py" for name in ("learning", "eye_world", "eye_reader", "near_eye_palestra")]
 
 
 @pytest.mark.parametrize("file", [*FILES, *(f"palestra/solutions/segment_{x}.py" for x in ("edges", "shapes", "time"))])
