@@ -74,25 +74,35 @@ bench: .venv/.tested system
 tables: .venv/.tested
 	$(BIN)/python -m train.tables $(ARGS)
 
-# Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was.
-BUILT := build/weights
+# Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was; once it
+# is done, it begins anew.
+BUILT = build/weights/$@
+WORK = build/train/$@
 SHIP = $(BIN)/python -m train.ship --commit "$$(git describe --always --dirty 2>/dev/null)"
 
 build/paper/gaze.npz: | .venv/.tested
 	$(BIN)/python -m train.paper build/paper
 
 train-gaze-%: build/paper/gaze.npz
-	$(BIN)/python -m train.gaze_$(subst -,_,$*) --data build/paper --out $(BUILT) --work build/train --weights
-	$(SHIP) $(BUILT)/gaze_prediction_$(subst -,_,$*)*.onnx
+	$(BIN)/python -m train.gaze_$(subst -,_,$*) --data build/paper --out $(BUILT) --work $(WORK) --weights
+	$(SHIP) --all $(BUILT)
+	rm -r $(WORK)
 
 train-eye-segmentation-%: build/paper/gaze.npz
-	$(BIN)/python -m train.segmentation_$(subst -,_,$*) --data build/paper --out $(BUILT) --work build/train
-	$(SHIP) $(BUILT)/eye_segmentation_$(subst -,_,$*).onnx
+	$(BIN)/python -m train.segmentation_$(subst -,_,$*) --data build/paper --out $(BUILT) --work $(WORK)
+	$(SHIP) --all $(BUILT)
+	rm -r $(WORK)
 
-train-eye-reader train-near-eye-palestra train-remote-gaze-network: train-%: | .venv/.tested
+train-eye-reader train-near-eye-palestra: train-%: | .venv/.tested
+	$(BIN)/python -m train.$(subst -,_,$*) --work $(WORK) --out $(BUILT)/$(subst -,_,$*).onnx
+	$(SHIP) $(BUILT)
+	rm -r $(WORK)
+
+train-remote-gaze-network: | .venv/.tested
 	mkdir -p $(BUILT)
-	$(BIN)/python -m train.$(subst -,_,$*) --work build/train --out $(BUILT)/$(subst -,_,$*).onnx
-	$(SHIP) $(BUILT)/$(subst -,_,$*).onnx
+	$(BIN)/python -m train.remote_gaze_network --work $(WORK) --out $(BUILT)/remote_gaze_network.onnx
+	$(SHIP) $(BUILT)/remote_gaze_network.onnx
+	rm -r $(WORK)
 
 train-near-eye-live-pupil: train-%: | .venv/.tested
 	$(BIN)/python -m train.$(subst -,_,$*)

@@ -3,11 +3,12 @@
     python -m train.eye_reader --out FILE.onnx --work FOLDER
 
 It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
-pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps FOLDER/reader.pt
-after every 150 batches; started again, it goes on from there.
+pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps
+FOLDER/reader-SEED.pt after every 150 batches; started again, it goes on from there.
 """
 
 import argparse
+import time
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from train import results
 from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt, world_and_others
 from train.learning import DEVICE, Schedule, learn
 from train.networks import Block
@@ -23,6 +25,7 @@ from train.networks import Block
 # Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
 # lens), the logarithm of their variance, and as logits: whether there is one eye, its opening, whether it is left.
 FACTS = 6
+WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, on pictures that are drawn and spoilt as it learns"
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,9 @@ def train(settings: Settings, work: Path) -> Reader:
             told = network(pictures.contiguous(memory_format=torch.channels_last))
         return loss_of(told, tuple(taught))
 
-    learn(network, loss, settings.schedule, lambda: tested(network, others, settings), work / "reader.pt")
+    learn(
+        network, loss, settings.schedule, lambda: tested(network, others, settings), work / f"reader-{settings.seed}.pt"
+    )
     return network
 
 
@@ -177,10 +182,15 @@ def main() -> None:
             parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(part.default), default=part.default)
     asked = vars(parser.parse_args())
     work, out = asked.pop("work"), asked.pop("out")
-    work.mkdir(parents=True, exist_ok=True)
-    network = train(Settings(**asked), work)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    settings, began = Settings(**asked), time.perf_counter()
+    network = train(settings, work)
+    took_s = round(time.perf_counter() - began, 1)
     write(network, out)
-    print(f"wrote {out}, {out.stat().st_size:,} bytes")
+    count = sum(part.numel() for part in network.parameters())
+    trained = f"{WHAT}, of {settings.people:,} people, at most {settings.train_s:.0f} s"
+    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained))
+    print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 People and cameras are drawn with seeds that begin with PEOPLE_SEED, while data sets draw theirs from an order's seed
 and name (makers/common.py): nobody that a solution is tested on is learnt from. Plates are painted on all cores,
-pictures are drawn and spoilt on the GPU as they are needed, and none is seen twice.
+pictures are drawn and spoilt on the GPU as they are needed, and none is seen twice, but for a run that was stopped and
+started again: it begins with the same ones.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ SCRIPTS: tuple[ModuleType, ...] = (gaze_palestra, gaze_baseline, gaze_random_b, 
 
 def main() -> None:
     parser = command(__doc__)
-    parser.add_argument("--only", nargs="*", default=[], help="these solutions alone")
+    names = [script.NAME for script in SCRIPTS]
+    parser.add_argument("--only", nargs="*", choices=names, default=names, help="these solutions alone")
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     began = time.perf_counter()
@@ -31,7 +32,7 @@ def main() -> None:
     print(f"drew all pictures in {time.perf_counter() - began:.0f} s", flush=True)
     failed = []
     for script in SCRIPTS:
-        if options.only and script.NAME not in options.only:
+        if script.NAME not in options.only:
             continue
         try:
             print(reported(script.NAME, script.train, seen, options.out, changed(script.SETTINGS, options)), flush=True)

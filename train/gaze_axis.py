@@ -184,9 +184,10 @@ def learn_estimator(name: str, seen: Seen, world: World, settings: Settings) -> 
         settings.rate,
     )
 
-    first = iter(range(0 if settings.small else FIRST_STEPS))
+    left: int | None = 0 if settings.small else None  # of FIRST_STEPS, counted from where a stopped run was
 
     def loss_of(rows: Tensor) -> Tensor:
+        nonlocal left
         ours, true, told = drawn_batch(world, 4 if settings.small else len(rows))
         both = torch.cat([ours, pictures[rows][:, None].float()])
         turn, zoom = turns(len(both), device), torch.exp(per(both, -ZOOM, ZOOM)).flatten()
@@ -195,7 +196,8 @@ def learn_estimator(name: str, seen: Seen, world: World, settings: Settings) -> 
             found = axis(shown)
         found, mine = turned_back(found.float(), turn), len(ours)
         world_loss = (told * distance(found[:mine], true)).sum() / told.sum().clamp(min=1)
-        theirs = found[mine:].detach() if next(first, None) is not None else found[mine:]
+        left = FIRST_STEPS - int(network.see[1].num_batches_tracked) if left is None else left - 1
+        theirs = found[mine:].detach() if left >= 0 else found[mine:]
         return world_loss + distance(network.before(theirs) + beside.off_deg(whose[rows]), labels[rows]).mean()
 
     apart = grouped(little(seen.pictures["validation"]))

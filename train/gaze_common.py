@@ -167,11 +167,12 @@ class Course:
     @classmethod
     def of(cls, name: str, settings: Settings) -> Course:
         epochs = 1 if settings.small else settings.epochs
-        return cls(name, settings.train_s, epochs, settings.batch, settings.rate, settings.seed, settings.work)
+        work = settings.work / "small" if settings.small else settings.work  # other networks
+        return cls(name, settings.train_s, epochs, settings.batch, settings.rate, settings.seed, work)
 
     @property
     def _kept(self) -> Path:
-        return self.work / f"{self.name}.pt"
+        return self.work / f"{self.name}-{self.seed}.pt"
 
     def set_rate(self, best: torch.optim.Optimizer, share: float) -> None:
         """Up within the first hundredth, since nothing is known yet; then down to nothing along a cosine."""
@@ -318,12 +319,14 @@ def run(name: str, train: Train, settings: Settings, about: str | None) -> None:
 
 def reported(name: str, train: Train, seen: Seen, out: Path, settings: Settings) -> str:
     """Run a script's `train`, and say what it came to in one line; it is noted for train.ship as well."""
+    weights = f"gaze_prediction_{name.replace('-', '_')}"
+    for older in out.glob(f"{weights}*.onnx"):  # what this run does not write is not to be taken for its own
+        older.unlink()
     began = time.perf_counter()
     torch.manual_seed(settings.seed)
     found = {key: round(value, 4) for key, value in train(seen, out, settings).items()}
     train_s = round(time.perf_counter() - began, 1)
     checked = {key: value for key, value in found.items() if key != "parameters"}
-    weights = f"gaze_prediction_{name.replace('-', '_')}"
     count, answers = int(found["parameters"]), f"gaze_{name}.json"
     results.note(out, results.Learnt(weights, count, train_s, checked=checked, predictions=answers))
     for file in out.glob(f"{weights}_*.onnx"):  # a forecaster has a card of its own

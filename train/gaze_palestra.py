@@ -7,7 +7,7 @@
 2. Sequences of one eye are found by their looks, and as everybody watches the same patterns, each eye's offset is told
    by where its estimates lie as a whole (gaze_places.py). No label of a validation or test person is used.
 3. The forecaster (train/gaze_ahead.py) is a GRU that learns from people who are simulated and have the estimator's
-   noise, as it is measured on validation people's estimates.
+   noise: how far validation people's estimates jitter, and how far whole sequences of them are off their labels.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast a network learns: to nothing by the last step or second, whichever is nearer."""
+    """How long and how fast a network learns, until the last step or second, whichever is nearer."""
 
     train_s: float
     steps: int
@@ -41,12 +41,9 @@ def learn(
     """Steps on whatever `loss_of` says of the next batch; one line and one kept state per epoch."""
     optimizer = torch.optim.AdamW(network.parameters(), schedule.rate, weight_decay=schedule.decay)
     first, before_s = _resumed(network, optimizer, kept)
-    torch.manual_seed(schedule.seed + 7919 * first)  # batches are other ones after a stop
-    began = time.perf_counter()
-    for step in range(first, schedule.steps):
-        spent_s = before_s + time.perf_counter() - began
-        if spent_s > schedule.train_s:
-            break
+    torch.manual_seed(schedule.seed + 7919 * first)  # other batches of the data after a stop
+    began, step, spent_s = time.perf_counter(), first, before_s
+    while step < schedule.steps and spent_s < schedule.train_s:
         share = max(step / schedule.steps, spent_s / schedule.train_s)
         for group in optimizer.param_groups:
             group["lr"] = schedule.rate_at(share)
@@ -56,13 +53,15 @@ def learn(
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 5.0)
         optimizer.step()
-        if (step + 1) % schedule.epoch == 0:
+        step += 1
+        spent_s = before_s + time.perf_counter() - began
+        if step % schedule.epoch == 0:
             network.eval()
-            line = f"{kept.stem}: epoch {(step + 1) // schedule.epoch}, loss {loss.item():.4f}, {check()}"
-            spent_s = before_s + time.perf_counter() - began
-            print(f"{line}, {spent_s:.0f} s", flush=True)
-            _keep(network, optimizer, kept, step + 1, spent_s)
+            print(f"{kept.stem}: epoch {step // schedule.epoch}, loss {loss.item():.4f}, {check()}, {spent_s:.0f} s",
+                  flush=True)  # fmt: skip
+            _keep(network, optimizer, kept, step, spent_s)
     network.eval()
+    _keep(network, optimizer, kept, step, spent_s)
     print(f"{kept.stem}: done, {check()}", flush=True)
 
 

@@ -13,6 +13,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,24 +149,23 @@ class _Roll:
         }
 
 
-def _films_of(share: Any) -> list[Any]:
+def _films_of(size: str, share: Any) -> list[Any]:
     from palestra.makers import openeds_gaze
     from palestra.records import Order
 
-    return list(openeds_gaze.films(Order(size="paper", seed=SEED), share))
+    return list(openeds_gaze.films(Order(size=size, seed=SEED), share))
 
 
-def write_gaze(folder: Path) -> None:
+def write_gaze(folder: Path, size: str = "paper") -> None:
     from rich.progress import track as progress
 
     from palestra.makers import openeds_gaze
     from palestra.pool import in_processes
     from palestra.records import Order
 
-    shares = openeds_gaze.shares(Order(size="paper", seed=SEED))
-    found = {
-        share.person: films for share, films in progress(in_processes(_films_of, shares), "watching", total=len(shares))
-    }
+    shares = openeds_gaze.shares(Order(size=size, seed=SEED))
+    watched = in_processes(partial(_films_of, size), shares)
+    found = {share.person: films for share, films in progress(watched, "watching", total=len(shares))}
     roll = _Roll()
     rows: dict[str, dict[str, Array]] = {"train": {}, "validation": {}, "test": {}}
     labels: dict[str, dict[str, Array]] = {"train": {}, "validation": {}}
@@ -185,13 +185,13 @@ def write_gaze(folder: Path) -> None:
     _write(folder, "gaze", roll, kept)
 
 
-def write_segmentation(folder: Path) -> None:
+def write_segmentation(folder: Path, size: str = "paper") -> None:
     from rich.progress import track as progress
 
     from palestra.makers import openeds_segmentation
     from palestra.records import Order
 
-    order = Order(size="paper", seed=SEED)
+    order = Order(size=size, seed=SEED)
     roll = _Roll()
     sequence, frame, labelled, asked = [], [], [], []
     for k, item in enumerate(progress(openeds_segmentation.sequences(order), "watching")):

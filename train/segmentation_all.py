@@ -22,11 +22,11 @@ from train import (
 
 # Ours comes second: what is cut off where the time is up are the others.
 TURNS = {
-    "baseline": (segmentation_baseline.train, 30.0),
-    "palestra": (segmentation_palestra.train, 110.0),
-    "bts_digital": (segmentation_bts_digital.train, 110.0),
-    "tetelias": (segmentation_tetelias.train, 80.0),
-    "jhu": (segmentation_jhu.train, 80.0),
+    "baseline": segmentation_baseline,
+    "palestra": segmentation_palestra,
+    "bts_digital": segmentation_bts_digital,
+    "tetelias": segmentation_tetelias,
+    "jhu": segmentation_jhu,
 }
 
 
@@ -43,13 +43,13 @@ def main() -> None:
     data = segmentation_common.open_data(options.data, small=options.small)
     failed = []
     for name in options.only:
-        train, train_s = TURNS[name]
+        script = TURNS[name]
         began = time.perf_counter()
         try:
             work = segmentation_common.work_in(options.work, options.small)
-            made = train(data, work, options.longer * train_s, options.small)
+            made = script.train(data, work, options.longer * script.TRAIN_S, options.small)
             took_s = time.perf_counter() - began
-            segmentation_common.write(made, data, options.data, options.out, took_s, weights=True)
+            segmentation_common.write(made, data, options.data, options.out, took_s)
         except Exception:  # told, and the others are trained
             traceback.print_exc()
             failed.append(name)

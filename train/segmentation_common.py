@@ -25,7 +25,6 @@ from train.learning import DEVICE
 from train.segmentation_losses import IGNORED
 
 HEIGHT, WIDTH, CLASSES = 400, 640, 4
-NAMES = ("background", "sclera", "iris", "pupil")
 LEFT_OUT = 16  # every so many-th given label is not learnt from, and tells how well it goes
 
 
@@ -82,7 +81,7 @@ def cut(folder: Path, into: Path, sequences: int = 2, frames: int = 8) -> Path:
     return into
 
 
-# --- training
+# --- networks
 
 
 def placed(network: nn.Module, seed: int) -> nn.Module:
@@ -171,7 +170,6 @@ class Made:
     trained: str
     others: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)  # what it would say in other ways
     inputs: tuple[int, int, int] = (1, HEIGHT, WIDTH)
-    output: str = "logits"
 
     @property
     def weights(self) -> str:
@@ -202,15 +200,15 @@ def write_onnx(made: Made, file: Path) -> None:
     """For onnxruntime, any number of pictures at a time."""
     network = made.network.cpu().float().eval().to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     example = torch.full((2, *made.inputs), 90.0)
-    axes = {"pictures": {0: "n"}, made.output: {0: "n"}}
+    axes = {"pictures": {0: "n"}, "logits": {0: "n"}}
     torch.onnx.export(
         network, (example,), str(file), dynamo=False, opset_version=17, dynamic_axes=axes,
-        input_names=["pictures"], output_names=[made.output],
+        input_names=["pictures"], output_names=["logits"],
     )  # fmt: skip
 
 
-def write(made: Made, data: Data, folder: Path, out: Path, train_s: float, weights: bool) -> None:
-    """Predictions of the asked frames, the weights where wanted, and what it came to."""
+def write(made: Made, data: Data, folder: Path, out: Path, train_s: float) -> None:
+    """Predictions of the asked frames, the weights, and what it came to."""
     out.mkdir(parents=True, exist_ok=True)
     names, rows = asked_rows(folder, data)
     predictions = f"segmentation_{made.name}.zip"
@@ -218,8 +216,7 @@ def write(made: Made, data: Data, folder: Path, out: Path, train_s: float, weigh
     others = {f"segmentation_{other}.zip": masks for other, masks in made.others.items()}
     for file, masks in others.items():
         write_masks(out / file, names, masks(rows))
-    if weights:
-        write_onnx(made, out / f"{made.weights}.onnx")
+    write_onnx(made, out / f"{made.weights}.onnx")
     checked = {"miou": round(made.validation, 4)}
     results.note(
         out,
@@ -255,5 +252,5 @@ def alone(train: Train, doc: str | None, train_s: float) -> None:
     data = open_data(options.data, small=options.small)
     began = time.perf_counter()
     made = train(data, work_in(options.work, options.small), options.train_s, options.small)
-    write(made, data, options.data, options.out, time.perf_counter() - began, weights=True)
+    write(made, data, options.data, options.out, time.perf_counter() - began)
     print(f"{made.name}: {made.parameters:,} parameters, left out mIoU {made.validation:.4f}, in {options.out}")

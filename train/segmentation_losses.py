@@ -7,8 +7,8 @@ from torch.nn import functional
 IGNORED = 255  # a pixel of a pseudo-label that nobody is sure of, or from beyond the picture
 
 
-def cross_entropy(found: Tensor, masks: Tensor, weights: Tensor | None = None) -> Tensor:
-    return functional.cross_entropy(found.float(), masks.long(), weights, ignore_index=IGNORED)
+def cross_entropy(found: Tensor, masks: Tensor) -> Tensor:
+    return functional.cross_entropy(found.float(), masks.long(), ignore_index=IGNORED)
 
 
 def dice(found: Tensor, masks: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from train.segmentation_losses import IGNORED
 
 
 def moved(pictures: Tensor, masks: Tensor, turn_deg: float, size: float, shift: float) -> tuple[Tensor, Tensor]:
-    """Pictures (b, 1, h, w) and masks (b, h, w) turned, scaled and shifted together; what comes from outside is 0."""
+    """Pictures (b, 1, h, w) and masks (b, h, w) turned, scaled and shifted together; outside, masks are IGNORED."""
     count, device = len(pictures), pictures.device
     angle = torch.deg2rad((2 * torch.rand(count, device=device) - 1) * turn_deg)
     scale = torch.exp((2 * torch.rand(count, device=device) - 1) * math.log(size))

@@ -3,8 +3,9 @@
     python -m train.ship FOLDER           all that a training run wrote: weights, predictions, results.jsonl
     python -m train.ship FILE.onnx NAME … a file is copied; a bare name is of weights that their script put there itself
 
-Weights of solutions that are not shipped stay where they are with the first form, and only their digest is noted;
-`make train-NAME` uses the second, as whoever trains them wants to run them. Predictions go to docs/predictions.
+Of solutions that are not shipped only the digest is noted, unless --all says so: whoever trains them with `make
+train-NAME` wants to run them. Predictions go to docs/predictions; what older ones scored is taken off the cards, and
+`make tables` scores the new ones.
 """
 
 import argparse
@@ -22,11 +23,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("given", type=Path, nargs="+")
     parser.add_argument("--commit", default="", help="of the scripts that trained them, for the cards")
+    parser.add_argument("--all", action="store_true", help="also weights that are not shipped")
     options = parser.parse_args()
     for given in options.given:
-        for name in ship_all(given, options.commit) if given.is_dir() else [ship(given, options.commit)]:
+        for name in _shipped(given, options):
             known = cards.card(name)
             print(f"{name}: {known.bytes:,} bytes, sha256 {known.sha256[: cards.SHOWN] or 'of nothing'}…")
+
+
+def _shipped(given: Path, options: argparse.Namespace) -> list[str]:
+    return ship_all(given, options.commit, options.all) if given.is_dir() else [ship(given, options.commit)]
 
 
 def ship(given: Path, commit: str = "") -> str:
@@ -36,19 +42,20 @@ def ship(given: Path, commit: str = "") -> str:
     return given.stem
 
 
-def ship_all(folder: Path, commit: str = "") -> list[str]:
+def ship_all(folder: Path, commit: str = "", unshipped: bool = False) -> list[str]:
     """Names of all networks that a run tells of."""
     every = results.read(folder)
     for learnt in every:
         file, known = folder / f"{learnt.weights}.onnx", cards.card(learnt.weights)
-        if known.shipped and file.is_file():
+        if (known.shipped or unshipped) and file.is_file():
             shutil.copyfile(file, cards.path(learnt.weights))
         told = {key: getattr(learnt, key) for key in ("parameters", "train_s", "trained", "checked", "sha256", "bytes")}
         if learnt.predictions:
             told["predictions"] = keep(folder / learnt.predictions)
         for other in learnt.others:
             keep(folder / other)
-        cards.stamp(learnt.weights, commit=commit, **{key: value for key, value in told.items() if value})
+        told = {key: value for key, value in told.items() if value}
+        cards.stamp(learnt.weights, **({"commit": commit, "scores": {}, "predictions": ""} | told))
     return [learnt.weights for learnt in every]
 
 

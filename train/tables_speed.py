@@ -47,7 +47,10 @@ UNTRAINED: dict[str, tuple[Callable[[], nn.Module], tuple[int, int]]] = {
     "gaze, EyMazing": (lambda: gaze_eymazing.Network(small=False), SIZE),
     "gaze, Konovalov": (lambda: gaze_konovalov.Network(small=False), SIZE),
     "segmentation, baseline": (segmentation_baseline.Network, FULL),
-    "segmentation, BTS Digital": (lambda: _ensemble(segmentation_bts_digital.Network, 2), FULL),
+    "segmentation, BTS Digital": (
+        lambda: _ensemble(segmentation_bts_digital.Network, segmentation_bts_digital.FOLDS),
+        FULL,
+    ),
     "segmentation, tetelias": (lambda: _ensemble(segmentation_tetelias.DABNet, segmentation_tetelias.MEMBERS), FULL),
     "segmentation, JHU": (lambda: _ensemble(segmentation_jhu.UNet, segmentation_jhu.MEMBERS), FULL),
 }

@@ -38,7 +38,7 @@ class Card:
     script: str  # what made them, "python -m train.x"
     seed: int
     data: str
-    parameters: int
+    parameters: int  # with those of its forecaster, where that has a card of its own
     trained: str  # on what and for how long, in words
     make: str  # "make train-NAME", which brings them from nothing
     shipped: bool = True  # with the package
@@ -46,7 +46,7 @@ class Card:
     bytes: int = 0
     file: str = ""  # beside the card; NAME.onnx where it says nothing
     commit: str = ""  # of the script, where it is known
-    train_s: float = 0.0  # that training took, drawing pictures not counted
+    train_s: float = 0.0  # that it took from start to end, compiling included and drawing the data set not
     predictions: str = ""  # sha256 of what it answered to the test split, in docs/predictions
     checked: Mapping[str, float] = field(default_factory=dict)  # on whom its training was watched: validation people
     scores: Mapping[str, float] = field(default_factory=dict)  # metric → value on the test split

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from palestra.formats import openeds_segmentation as openeds
 from palestra.records import Solution
 from palestra.solutions import cards
-from palestra.solutions.pupil import read_grey
-from palestra.solutions.segment_dense import TRACK, answers
+from palestra.solutions.segment_dense import TRACK, answers, read_frame
 from palestra.solutions.segment_edges import HEIGHT, WIDTH
 from palestra.solutions.segment_time import agreed
 
@@ -43,7 +42,7 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
 def logits(files: list[Path]) -> Array:
     """(n, 3, 200, 320): of being open, iris and pupil."""
     some = (files[at : at + BATCH] for at in range(0, len(files), BATCH))
-    return np.concatenate([told(np.stack([read_grey(file) for file in part])) for part in some])
+    return np.concatenate([told(np.stack([read_frame(file) for file in part])) for part in some])
 
 
 def told(pictures: Array) -> Array:

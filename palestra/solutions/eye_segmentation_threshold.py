@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
 from palestra.records import Solution
-from palestra.solutions.pupil import Pupil, find_pupil, read_grey
+from palestra.solutions.pupil import Pupil, find_pupil
+from palestra.solutions.segment_dense import read_frame
 
 SCLERA, IRIS, PUPIL = 1, 2, 3
+USUAL_IRIS_PX = 185.0  # where no label tells
 Mask = NDArray[np.uint8]
 
 
@@ -37,7 +39,7 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
     sequence = trials["sequence"][0]
     frames = openeds.read_frames(data).filter(pl.col("sequence") == sequence, pl.col("labelled"))["frame"]
     known = [learn(openeds.read_label(data, sequence, frame)) for frame in frames]
-    masks = [_segment(read_grey(openeds.image_file(data, sequence, frame)), known) for frame in trials["frame"]]
+    masks = [_segment(read_frame(openeds.image_file(data, sequence, frame)), known) for frame in trials["frame"]]
     return trials.select("trial").with_columns(
         mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series([encode_mask(mask) for mask in masks], dtype=pl.String)
     )
@@ -54,7 +56,8 @@ def learn(label: Mask) -> Known:
 
 def _segment(image: Mask, known: list[Known]) -> Mask:
     pupil = find_pupil(image, _often_open(known))
-    iris_px = float(np.nanmedian([label.iris_px for label in known])) if known else 185.0
+    seen = [label.iris_px for label in known if np.isfinite(label.iris_px)]
+    iris_px = float(np.median(seen)) if seen else USUAL_IRIS_PX
     return drawn(pupil, _region(pupil, known), iris_px)
 
 

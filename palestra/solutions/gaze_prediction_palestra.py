@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import polars as pl
 
+from palestra.errors import refuse
 from palestra.formats import openeds_gaze as openeds
 from palestra.records import Solution
 from palestra.solutions import cards
@@ -24,6 +25,10 @@ def fit(data: Path, options: Mapping[str, str]) -> Known:
     labels = openeds.read_labels(data, "train").filter(pl.col("frame").is_in(LOOKED_AT))
     clips = labels.partition_by("sequence", maintain_order=True)
     clips = [clip for clip in clips if clip.height == len(LOOKED_AT)]
+    if not clips:
+        refuse(
+            str(data), f"no training sequence with {max(LOOKED_AT) + 1} labelled frames", "one or more to learn from"
+        )
     clips = clips[:: -(-len(clips) // MOST_TRAINING_SEQUENCES)]
     views, angles = _looked_at(data, "train", [clip["sequence"][0] for clip in clips])
     names = openeds.read_sequences(data)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.errors import refuse
 from palestra.formats import openeds_gaze as openeds
 from palestra.solutions import cards
 from palestra.solutions.gaze_resize import shrinking
@@ -51,7 +52,10 @@ def training_angles(data: Path) -> Array:
     """(sequences, frames, 2) of the training labels, degrees; sequences of the usual length only."""
     labels = openeds.read_labels(data, "train")
     clips = labels.partition_by("sequence", maintain_order=True)
-    usual = max(clip.height for clip in clips)
+    usual = max((clip.height for clip in clips), default=0)
+    least = openeds.GIVEN + len(openeds.STEPS)
+    if usual < least:
+        refuse(str(data), f"training sequences of at most {usual} labelled frames", f"some of {least} or more")
     return np.array([angles_of(clip) for clip in clips if clip.height == usual])
 
 

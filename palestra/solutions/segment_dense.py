@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.errors import refuse
 from palestra.formats import openeds_segmentation as openeds
 from palestra.formats.masks import encode_mask
 from palestra.records import Solution
 from palestra.solutions import cards
-from palestra.solutions.pupil import read_grey
+from palestra.solutions.pupil import Image, read_grey
 
 TRACK = "eye-segmentation-v1"
 BATCH = 4
@@ -40,9 +41,18 @@ def predict(data: Path, trials: pl.DataFrame, model: Dense) -> pl.DataFrame:
     files = [openeds.image_file(data, *place) for place in trials.select("sequence", "frame").iter_rows()]
     masks: list[Array] = []
     for at in range(0, len(files), BATCH):
-        pictures = np.stack([read_grey(file) for file in files[at : at + BATCH]])
+        pictures = np.stack([read_frame(file) for file in files[at : at + BATCH]])
         masks += list(classes(model, pictures))
     return answers(trials, masks)
+
+
+def read_frame(file: Path) -> Image:
+    """A picture of the size that masks have."""
+    image = read_grey(file)
+    if image.shape != openeds.SHAPE:
+        found, expected = (f"{wide} × {high} pixels" for high, wide in (image.shape, openeds.SHAPE))
+        refuse(str(file), found, f"{expected}, as every mask has. Resize pictures and labels alike")
+    return image
 
 
 def classes(model: Dense, pictures: Array) -> Array:

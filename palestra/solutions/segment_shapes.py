@@ -18,8 +18,8 @@ def few_shapes(rows: Array, shapes: int = SHAPES) -> Array:
     most likely (expectation and maximisation in turn); single wild values are drawn towards the rest.
     """
     known = np.isfinite(rows)
-    often = known.sum(0) >= max(shapes + 2, 0.05 * len(rows))
     whole = known.sum(1) >= 0.2 * max(known.sum(1).max(), 1)
+    often = known[whole].sum(0) >= max(shapes + 2, 0.05 * whole.sum())
     if whole.sum() < LEAST or not often.any():
         return rows
     part = rows[np.ix_(whole, often)]

@@ -79,7 +79,7 @@ def render(plates: Plates, looks: Looks, noise: bool = True, step: int = 2) -> P
     grey = with_glints(grey, mask, eye, fine, cornea, mirrored, white)
     grey = grey * (1 - lash_shade(plates.lashes[at], eye, lids, fine))
     if noise:
-        grey = grey + row.noise_sd[:, :, None] * torch.randn_like(grey)
+        grey = grey + row.noise_sd[:, :, None] / step * torch.randn_like(grey)  # a pixel of the half is four
     grey = grey.round().clamp(0, 255)
     if step == 1:
         grey = compressed(grey, row.quality[:, 0])

@@ -4,10 +4,11 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+import polars as pl
 import pytest
 
 from palestra import registry, solving
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, Refused
 from palestra.formats import openeds_gaze as openeds
 from palestra.solutions import cards, gaze_seen
 from palestra.worlds.gaze import draw_mover, saccade_course
@@ -139,3 +140,12 @@ def test_a_saccade_under_way_goes_on_and_comes_to_rest_where_its_speed_says():
 def test_where_somebody_looks_does_not_change_how_a_still_eye_is_held():
     far = still() + [4.0, 3.0]
     assert gaze_seen.ask(FORECASTER, far) - [4.0, 3.0] == pytest.approx(gaze_seen.ask(FORECASTER, still()), abs=0.3)
+
+
+@pytest.mark.parametrize("name", ["baseline", "palestra"])
+def test_training_sequences_that_are_too_short_are_refused_in_words(name, monkeypatch, tmp_path):
+    vectors = {axis: [0.0] * 20 for axis in ("x", "y")} | {"z": [1.0] * 20}
+    short = pl.DataFrame({"sequence": ["a"] * 20, "frame": range(20), **vectors})
+    monkeypatch.setattr(openeds, "read_labels", lambda *_: short)
+    with pytest.raises(Refused, match="training sequence"):
+        registry.solution(TRACK, name).fit(tmp_path, {})

@@ -1,13 +1,17 @@
 """The networks of sparse segmentation as solutions: what they answer, and what is said where weights are missing."""
 
+import shutil
+
+import cv2
 import numpy as np
 import polars as pl
 import pytest
 
 from palestra import registry
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, Refused
 from palestra.formats import openeds_segmentation as openeds
 from palestra.solutions import cards, segment_dense
+from palestra.solutions import eye_segmentation_threshold as threshold
 
 TRACK = "eye-segmentation-v1"
 CARD = """solution = "x"
@@ -96,3 +100,24 @@ def test_ours_answers_every_frame_of_a_sequence(weights, tiny):
     masks = [openeds.open_mask(*row[1:]) for row in answers.rows()]
     assert all(mask.shape == (400, 640) and mask.max() <= 3 for mask in masks)
     assert np.mean([mask.any() for mask in masks]) > 0.9
+
+
+@pytest.mark.parametrize("name", ["threshold", "baseline", "palestra"])
+def test_pictures_of_another_size_are_refused_in_words(name, tiny, tmp_path):
+    track = registry.track(TRACK)
+    data = tmp_path / "data"
+    shutil.copytree(tiny(track.id), data)
+    trial = track.trials(data).row(0, named=True)
+    picture = openeds.image_file(data, trial["sequence"], trial["frame"])
+    cv2.imwrite(str(picture), np.full((300, 500), 90, np.uint8))
+    solution = registry.solution(track.id, name)
+    model = solution.fit(data, {})
+    part = track.trials(data).filter(pl.col("sequence") == trial["sequence"])
+    with pytest.raises(Refused, match="found 500 × 300 pixels, expected 640 × 400 pixels"):
+        solution.predict(data, part, model)
+
+
+def test_labels_of_closed_eyes_alone_leave_the_iris_its_usual_size():
+    closed = threshold.learn(np.zeros(openeds.SHAPE, np.uint8))
+    mask = threshold._segment(np.full(openeds.SHAPE, 90, np.uint8), [closed])
+    assert mask.shape == openeds.SHAPE and mask.max() <= 3

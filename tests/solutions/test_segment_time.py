@@ -130,3 +130,13 @@ def test_rows_of_few_shapes_lose_their_noise_and_gain_what_was_missing():
 def test_too_few_rows_are_left_as_they_are():
     few = np.arange(12.0).reshape(3, 4)
     assert (few_shapes(few) == few).all()
+
+
+def test_a_place_that_only_nearly_closed_frames_know_is_left_as_it_is():
+    rng = np.random.default_rng(0)
+    rows = np.full((60, 30), np.nan)
+    rows[:50, :20] = rng.normal(100, 1, (50, 20))
+    rows[50:, 25:27] = 80.0  # a speck beside the eye
+    found = few_shapes(rows)
+    assert np.isfinite(found[:50, :20]).all()
+    assert (found[50:, 25:27] == 80.0).all()

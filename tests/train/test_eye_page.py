@@ -44,13 +44,19 @@ def test_every_solution_whose_weights_are_shipped_has_its_row():
     assert list(SMALL) == shipped
 
 
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Where data is made once for all solutions of a track."""
+    return tmp_path_factory.mktemp("small")
+
+
 @pytest.mark.parametrize(("track", "name"), tables_small.SOLUTIONS)
-def test_the_committed_weights_give_the_numbers_of_the_page(track, name, tmp_path):
+def test_the_committed_weights_give_the_numbers_of_the_page(track, name, work):
     if not tables_small.ready(track, name):
         pytest.skip(f"no weights of {name} for {track} are here")
     _, told = SMALL[f"{track} `{name}`"]
     # Processors round differently, and a pixel or a frame may fall to the other side.
-    assert tables_small.value_of(track, name, tmp_path) == pytest.approx(float(told), rel=0.01, abs=0.002)
+    assert tables_small.value_of(track, name, work) == pytest.approx(float(told), rel=0.01, abs=0.002)
 
 
 @pytest.mark.slow

@@ -45,8 +45,8 @@ def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_sam
     script.train(replace(script.SMALL, steps=1), tmp_path)
     network = script.train(script.SMALL, tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    epochs = [line.split(",")[0] for line in lines if line.startswith("reader: epoch")]
-    assert epochs == ["reader: epoch 1", "reader: epoch 2"]
+    epochs = [line.split(",")[0] for line in lines if ": epoch" in line]
+    assert epochs == ["reader-0: epoch 1", "reader-0: epoch 2"]
     pictures = torch.randn(3, 1, script.HEIGHT, script.WIDTH)
     with torch.no_grad():
         expected = network(pictures)

@@ -84,8 +84,8 @@ def test_training_goes_on_where_it_was_stopped(tmp_path, capsys):
     script.train(replace(script.SMALL, steps=1), tmp_path)
     script.train(script.SMALL, tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    epochs = [line.split(",")[0] for line in lines if line.startswith("looker: epoch")]
-    assert epochs == ["looker: epoch 1", "looker: epoch 2"]
+    epochs = [line.split(",")[0] for line in lines if ": epoch" in line]
+    assert epochs == ["looker-0: epoch 1", "looker-0: epoch 2"]
 
 
 def test_time_that_is_spent_ends_training(tmp_path, capsys):

@@ -143,11 +143,14 @@ def ask(file, pictures):
     return session.run(None, {"pictures": pictures})[0]
 
 
-@pytest.mark.parametrize("train", [baseline.train, ours.train], ids=["baseline", "palestra"])
+SCRIPTS = {"baseline": baseline, "palestra": ours, "bts_digital": bts_digital, "tetelias": tetelias, "jhu": jhu}
+
+
+@pytest.mark.parametrize("train", [script.train for script in SCRIPTS.values()], ids=list(SCRIPTS))
 def test_from_pictures_to_masks_weights_and_what_is_noted_of_them(train, data, tmp_path):
     made = train(data, tmp_path / "work", 60.0, small=True)
     (tmp_path / "asked.txt").write_text("S_0/1\nS_1/3\nS_9/9\n")
-    common.write(made, data, tmp_path, tmp_path / "out", 12.3, weights=True)
+    common.write(made, data, tmp_path, tmp_path / "out", 12.3)
     (noted,) = results.read(tmp_path / "out")
     with zipfile.ZipFile(tmp_path / "out" / f"segmentation_{made.name}.zip") as kept:
         assert kept.namelist() == ["S_0/1.png", "S_1/3.png"]

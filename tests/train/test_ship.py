@@ -39,6 +39,20 @@ def test_weights_that_are_shipped_come_with_their_answers_and_card(package, tmp_
     assert kept == {"eye_segmentation_palestra.zip", "eye_segmentation_palestra_alone.zip"}
 
 
+def test_what_older_answers_scored_is_no_longer_on_the_card(package, tmp_path):
+    cards.stamp("eye_segmentation_palestra", scores={"miou": 0.9}, predictions="older")
+    trained(tmp_path / "run", "eye_segmentation_palestra")
+    ship.ship_all(tmp_path / "run", "abc123")
+    card = cards.card("eye_segmentation_palestra")
+    assert not card.scores and card.predictions not in ("", "older") and card.commit == "abc123"
+
+
+def test_who_trains_a_large_network_can_run_it(package, tmp_path):
+    trained(tmp_path / "run", "eye_segmentation_jhu")
+    ship.ship_all(tmp_path / "run", unshipped=True)
+    assert cards.weights("eye_segmentation_jhu") == b"eye_segmentation_jhu.onnx"
+
+
 def test_of_large_networks_only_the_digest_comes(package, tmp_path):
     trained(tmp_path / "run", "eye_segmentation_jhu")
     ship.ship_all(tmp_path / "run")
