@@ -23,7 +23,7 @@ def annotate(
     with console.progress("reading", len(jobs)) as advance:
         rows = annotating.annotate(jobs, target, again, advance)
     if json:
-        console.show_json(rows)
+        console.show_json([annotating.values(row) for row in rows])
     unsure = Counter(row["why"] for row in rows if row["sure"] == "false")
     count = f"{len(rows)} picture{'s' if len(rows) > 1 else ''}"
     console.say(

@@ -107,6 +107,8 @@ def _require_folder(folder: Path) -> None:
         raise PalestraError(f"{folder}: there is no such folder. Name the folder that your pictures are in.")
     if not folder.is_dir():
         raise PalestraError(f"{folder} is a file. Name the folder that it is in.")
+    if _is_our_table(folder / TABLE):
+        raise PalestraError(f"{folder} is what `palestra annotate` wrote. Name the folder of the pictures themselves.")
 
 
 def _pictures(folder: Path) -> list[Path]:
@@ -203,6 +205,19 @@ def _ellipse(ellipse: Ellipse | None) -> list[str]:
 
 def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
+
+
+def values(row: Row) -> dict[str, str | bool | float | None]:
+    """A row as JSON has it: numbers, true and false, and null where there is nothing."""
+    return {name: _value(name, text) for name, text in row.items()}
+
+
+def _value(name: str, text: str) -> str | bool | float | None:
+    if name in ("file", "why"):
+        return text
+    if name == "sure":
+        return text == "true"
+    return float(text) if text else None
 
 
 def _is_our_table(file: Path) -> bool:

@@ -91,6 +91,11 @@ def replay_live(folder: Path, data: Path | None) -> Replayed:
     return Replayed(track, home, scored, run, _encoded(now) == _encoded(then), _encoded(now, "") == _encoded(then, ""))
 
 
+def waiting_s(track: Track, data: Path) -> float:
+    """How long a run in real time lets windows for new versions pass, all together."""
+    return sum(sitting.window_s for sitting in sittings_of(track, data))
+
+
 def _encoded(results: Sequence[Result], code: str | None = None) -> bytes:
     """Results as bytes; as if one and the same code had computed them, where one is given."""
     if code is not None:

@@ -22,6 +22,8 @@ from palestra.errors import PalestraError
 if TYPE_CHECKING:
     from palestra.scoring import Scored
 
+LONG_S = 60.0  # what a person should be told of before waiting for it
+
 
 def play(
     track: TrackArgument,
@@ -47,7 +49,7 @@ def play(
 ) -> None:
     """Play a live track to one or more programs, exactly as the official run does."""
     from palestra import console, registry
-    from palestra.live import Guests, play_live
+    from palestra.live import Guests, play_live, waiting_s
     from palestra.playing import Play, require_live
 
     require_outputs(None, {".html": report})
@@ -60,6 +62,11 @@ def play(
     folder = data_of(chosen, data, json)
     order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
+    if pace == "real" and (waits_s := waiting_s(chosen, folder)) > LONG_S:
+        console.say(
+            f"In real time, windows for registering new versions take {console.duration(waits_s)} in all. "
+            "`--pace fast` plays the same at once."
+        )
     with reading(chosen, folder):
         played = play_live(chosen, folder, guests, order, run)
     if report:

@@ -23,7 +23,9 @@ def require_file(track: Track, solution: Solution) -> None:
         words = f"palestra bench {track.id} {solution.name} --protocol NAME --predictions-out FILE"
         raise PalestraError(f"{solution.name} learns under a protocol: `{words}` writes its answers.")
     if track.write is None or solution.predict is None:
-        raise PalestraError(f"{track.id} takes no files: `palestra play {track.id} {solution.name}` runs it live.")
+        raise PalestraError(
+            f"{track.id} takes no files: `palestra play {track.id} {solution.name} --pace fast` runs it live."
+        )
 
 
 def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:

@@ -40,6 +40,15 @@ def test_json_is_the_table(cli, eyes, network, tmp_path):
     ran = cli("annotate", eyes, "--out", tmp_path / "out", "--json")
     assert [row["file"] for row in ran.json] == ["1.png", "2.png"]
     assert set(ran.json[0]) == set(annotating.COLUMNS)
+    assert isinstance(ran.json[0]["sure"], bool) and isinstance(ran.json[0]["certainty"], float)
+    assert all(value is None or isinstance(value, float) for name, value in ran.json[0].items() if "pupil" in name)
+
+
+def test_what_it_wrote_is_not_taken_for_pictures(cli, eyes, network, tmp_path):
+    cli("annotate", eyes, "--out", tmp_path / "out")
+    ran = cli("annotate", tmp_path / "out")
+    assert ran.code == 1 and "is what `palestra annotate` wrote" in ran.err
+    assert not (tmp_path / "out-annotated").exists()
 
 
 def test_a_folder_named_by_a_dot_is_written_beside_it(cli, eyes, network, monkeypatch):

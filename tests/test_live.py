@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra import live, recording
+from palestra import live, recording, registry
 from palestra.entrants.opening import Entry
 from palestra.entrants.processes import children
 from palestra.errors import PalestraError, UnknownName
-from palestra.playing import fresh_folder
+from palestra.playing import fresh_folder, sittings_of
 from palestra.recording import Recorder, Recording
 from tests import hall
 from tests.entrants.programs import until
@@ -356,3 +356,10 @@ def test_a_replay_by_other_code_says_so_and_gives_the_same_numbers(cli, run):
     end.write_text(json.dumps(found))
     ran = cli("replay", run)
     assert ran.code == 0 and "other code computes them now" in ran.err
+
+
+def test_windows_before_testers_are_told_of_as_the_time_that_they_take(tiny):
+    track = registry.track("near-eye-live-v1")
+    testers = len({sitting.name for sitting in sittings_of(track, tiny(track.id))})
+    assert live.waiting_s(track, tiny(track.id)) == testers * 3600
+    assert live.waiting_s(registry.track("near-eye-live-v1", {"window_s": "0"}), tiny(track.id)) == 0

@@ -59,6 +59,13 @@ def mirrored(one: Try) -> Try:
     return Try(np.ascontiguousarray(one.image[:, ::-1]), pupil, one.axis and (-one.axis[0], one.axis[1]))
 
 
+def upside_down(one: Try) -> Try:
+    high, wide = one.image.shape
+    pupil = one.pupil and (wide - 1 - one.pupil[0], high - 1 - one.pupil[1], one.pupil[2])
+    axis = one.axis and (-one.axis[0], -one.axis[1])
+    return Try(np.ascontiguousarray(one.image[::-1, ::-1]), pupil, axis)
+
+
 def deep(one: Try) -> Try:
     return replace(one, image=one.image.astype(np.uint16) * 257)
 
@@ -159,6 +166,7 @@ def nothing(count: int) -> list[Try]:
 ROWS: dict[str, Callable[[], Iterable[Try]]] = {
     "open eyes at 640 × 400, a quarter with glasses": lambda: eyes(MANY),
     "mirrored": lambda: map(mirrored, eyes(FEW)),
+    "upside down": lambda: map(upside_down, eyes(FEW)),
     "in 16 bit": lambda: map(deep, eyes(FEW)),
     "at 200 × 125": lambda: (resized(one, 0.3125) for one in eyes(FEW)),
     "at 80 × 50": lambda: (resized(one, 0.125) for one in eyes(FEW)),

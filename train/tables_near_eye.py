@@ -40,7 +40,7 @@ def _offline(work: Path) -> str:
         pupil = _pe(track, sheet, _solved(track, "pupil", data, sheet))
         rows.append([f"small, seed {seed}", *(f"{pe:.2f}°" for pe in (pupil, without, with_five)),
                      f"{without / with_five:.1f}×"])  # fmt: skip
-    return markdown(["data", "`pupil`", "ours without the five", "ours with the five", "better by"], rows)
+    return markdown(["data", "`pupil`", "ours without the five", "ours with the five", "five help by"], rows)
 
 
 def _pe(track: Track, sheet: Sheet, answers: pl.DataFrame) -> float:

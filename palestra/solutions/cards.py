@@ -87,7 +87,10 @@ def weights(name: str) -> bytes:
     if not file.is_file():
         missing = known.shipped and known.sha256
         why = "is missing from this installation" if missing else f"({known.solution}) is not shipped"
-        raise PalestraError(f"{file.name} {why}. To get it, run `{known.make}` in the repository.")
+        raise PalestraError(
+            f"{file.name} {why}. To get it, run `{known.make}` in the repository: "
+            "with torch, that takes minutes on a GPU and hours without."
+        )
     content = file.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if known.sha256 and found != known.sha256:
