@@ -38,6 +38,11 @@ class Seen:
         ball = self.ball
         return self.one_eye * float(self.shares[IRIS:].sum(axis=0)[ball].mean()) if ball.any() else 0.0
 
+    @property
+    def doubt(self) -> float:
+        """How far pixels are from being told apart, on average: 0 where there is no doubt."""
+        return float(-np.log(np.maximum(self.shares.max(axis=0), 1e-6)).mean()) + 1e-6
+
     def middle(self) -> tuple[float, float, float] | None:
         """Of the largest piece of the iris, in the picture: x, y and how wide it is."""
         count, _, stats, centres = cv2.connectedComponentsWithStats(self.ball.astype(np.uint8))

@@ -26,6 +26,10 @@ class Window:
     def height(self) -> int:
         return max(round(self.width * SHAPE), 1)
 
+    def turned(self, shape: tuple[int, ...]) -> "Window":
+        """The same part of a picture of that shape, once it is turned upside down."""
+        return Window(shape[1] - self.left - self.width, shape[0] - self.top - self.height, self.width)
+
 
 def grey(image: NDArray[np.generic]) -> Grey:
     """Grey levels 0 … 255 of a picture as OpenCV reads it: grey, colour or with transparency, of any depth."""

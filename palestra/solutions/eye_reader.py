@@ -4,7 +4,8 @@
     if reading.sure: print(reading.pupil, reading.gaze_deg)
 
 A network says what it sees. It is believed where the picture, its mirror image and a smaller copy of it give the same
-answer, and where that answer has the shape of an eye; else the reading tells why it is not sure, and no numbers.
+answer, no less clear than upside down, and where that answer has the shape of an eye; else the reading tells why it is
+not sure, and no numbers.
 """
 
 from collections.abc import Iterable
@@ -164,7 +165,8 @@ def _read_eye(picture: Grey, seen: Seen, factor: float) -> Reading:
         return Reading(False, min(there.share, closed.share, 0.49), (closed.words,), mask, opening=opening)
     pupil = pupil_of(mask)
     iris = iris_of(mask, pupil.ellipse if pupil else None)
-    checks = [there, *_shape_checks(mask, pupil, iris, seen.window), *_agreement(maps, looks, mask)]
+    checks = [there, _upright(picture, seen), *_shape_checks(mask, pupil, iris, seen.window)]
+    checks += _agreement(maps, looks, mask)
     if pupil and iris:
         checks += _focus(picture, pupil.ellipse, iris.ellipse)
     if iris:
@@ -176,6 +178,12 @@ def _read_eye(picture: Grey, seen: Seen, factor: float) -> Reading:
     if why or pupil is None or iris is None:
         return Reading(False, certainty, why, mask, opening=opening)
     return Reading(True, certainty, (), mask, pupil.ellipse, iris.ellipse, _mean_gaze_deg(looks), opening)
+
+
+def _upright(picture: Grey, seen: Seen) -> Check:
+    """Whether the network tells the eye apart better as it is than upside down, as some headsets send it."""
+    (turned,) = look(np.ascontiguousarray(picture[::-1, ::-1]), [seen.window.turned(picture.shape)])
+    return Check("upside down", float(np.log(turned.doubt / seen.doubt)), -0.4, 0.1)
 
 
 def _shape_checks(mask: Mask, pupil: Outline | None, iris: Outline | None, window: Window) -> Iterable[Check]:

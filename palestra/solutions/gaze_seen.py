@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -12,16 +11,12 @@ from numpy.typing import NDArray
 from palestra.errors import refuse
 from palestra.formats import openeds_gaze as openeds
 from palestra.solutions import cards
-from palestra.solutions.gaze_resize import shrinking
+from palestra.solutions.gaze_resize import as_networks_take_it
 from palestra.solutions.pupil import read_grey
 from palestra.worlds.gaze import to_angles
 
 Array = NDArray[np.float64]
 Floats = NDArray[np.float32]
-
-HALF = (200, 320)  # of a headset's picture
-SIZE = (160, 256)  # as networks take it
-_DOWN, _ACROSS = (shrinking(large, little) for large, little in zip(HALF, SIZE, strict=True))
 
 
 def pictures(data: Path, split: str, sequence: str, frames: Iterable[int]) -> Floats:
@@ -31,9 +26,8 @@ def pictures(data: Path, split: str, sequence: str, frames: Iterable[int]) -> Fl
 
 
 def shrunk(image: NDArray[np.uint8]) -> Floats:
-    """In two steps, as the pictures were made that networks learnt from."""
-    half = cv2.resize(image, HALF[::-1], interpolation=cv2.INTER_AREA).astype(np.float32)
-    return np.asarray(np.round(_DOWN @ half @ _ACROSS.T), np.float32)
+    """(160, 256), in whole grey levels as the pictures had that these networks learnt from."""
+    return np.round(as_networks_take_it(image))
 
 
 def ask(network: str, given: NDArray[Any]) -> Array:

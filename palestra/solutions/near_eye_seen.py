@@ -5,24 +5,21 @@ The right eye is seen in a mirror, where it is a left one.
 
 from collections.abc import Iterable
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from palestra.solutions import cards
-from palestra.solutions.gaze_resize import shrinking
+from palestra.solutions.gaze_resize import as_networks_take_it
 from palestra.solutions.near_eye_few import Frames
 from palestra.solutions.pupil import Image
 
 Array = NDArray[np.float64]
 
 NETWORK = "near_eye_palestra"
-HALF, SIZE = (200, 320), (160, 256)  # pictures on their way to the network, and there
 TOLD, FEATURES = 9, 32  # numbers, see train/near_eye_palestra.py
 FLAT = 8.0  # grey levels: what varies by no more shows no eye
 PLACES, LOOKS = 2, 3  # of a row's numbers the first ones, and the last ones
 COLUMNS = PLACES + 4 + FEATURES + LOOKS
-_DOWN, _ACROSS = (shrinking(large, little) for large, little in zip(HALF, SIZE, strict=True))
 
 
 def as_left(image: Image, eye: str) -> Image:
@@ -32,8 +29,7 @@ def as_left(image: Image, eye: str) -> Image:
 
 def ask(image: Image) -> tuple[Array, Array] | None:
     """What the network tells of a left eye (9,), and from which features; None where no open eye is seen."""
-    half = cv2.resize(image, HALF[::-1], interpolation=cv2.INTER_AREA).astype(np.float32)
-    small = _DOWN @ half @ _ACROSS.T
+    small = as_networks_take_it(image)
     spread = float(small.std())
     if spread < FLAT:
         return None

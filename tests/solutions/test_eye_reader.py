@@ -315,3 +315,12 @@ def test_the_same_eye_is_read_alike_however_it_is_handed_over(people, shape):
     assert reading.sure and plain.sure and reading.pupil and plain.pupil
     scale = 240 / 640 if shape == "small" else 1.0
     assert reading.pupil.long == pytest.approx(plain.pupil.long * scale, rel=0.12)
+
+
+@shipped
+def test_an_eye_that_is_upside_down_is_told_and_no_gaze_is(people):
+    for one in people[:4]:
+        image = seen(one, 0.95).image
+        turned = read(np.ascontiguousarray(image[::-1, ::-1]))
+        assert "upside down" not in read(image).why
+        assert not turned.sure and turned.gaze_deg is None

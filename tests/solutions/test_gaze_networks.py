@@ -10,7 +10,7 @@ import pytest
 from palestra import registry, solving
 from palestra.errors import PalestraError, Refused
 from palestra.formats import openeds_gaze as openeds
-from palestra.solutions import cards, gaze_seen
+from palestra.solutions import cards, gaze_resize, gaze_seen
 from palestra.worlds.gaze import draw_mover, saccade_course
 
 TRACK = "gaze-prediction-v1"
@@ -100,10 +100,10 @@ def test_every_network_has_a_card():
 
 def test_pictures_of_any_size_come_out_in_the_network_s(tiny):
     found = gaze_seen.pictures(tiny(TRACK), "test", registry.track(TRACK).trials(tiny(TRACK))["sequence"][0], (0, 7))
-    assert found.shape == (2, 1, *gaze_seen.SIZE) and found.dtype == np.float32
+    assert found.shape == (2, 1, *gaze_resize.SIZE) and found.dtype == np.float32
     assert 0 <= found.min() < 60 < found.max() <= 255
     even = gaze_seen.shrunk(np.full((200, 333), 77, np.uint8))
-    assert even.shape == gaze_seen.SIZE and (even == 77).all()
+    assert even.shape == gaze_resize.SIZE and (even == 77).all()
 
 
 # ── What the shipped forecaster knows. ────────────────────────────────────────────────────────────────────────────────
