@@ -18,7 +18,7 @@ from palestra.worlds import eye_batch
 from palestra.worlds.eye import Renderer
 from palestra.worlds.eye_scene import draw_camera, draw_person
 from palestra.worlds.people import Census, draw_profiles
-from train import gaze_common, gaze_eymazing
+from train import gaze_common, gaze_eymazing, gaze_vectors
 from train.networks import ResNet
 
 PLATES, BATCH = 256, 512
@@ -73,10 +73,10 @@ def training_loop(pictures: torch.Tensor, small: bool = False) -> float:
     best = torch.optim.AdamW(network.parameters(), 1e-3, fused=True)
 
     def loss_of(rows: torch.Tensor) -> torch.Tensor:
-        varied = gaze_eymazing.varied(pictures[rows][:, None].float())
+        shown, true = gaze_vectors.slipped(pictures[rows][:, None].float(), gaze[rows])
         with gaze_common.half(device):
-            found = seeing(varied)
-        return 1 - functional.cosine_similarity(found.float(), gaze[rows]).mean()
+            found = seeing(shown)
+        return gaze_eymazing.far(found.float(), true)
 
     with TemporaryDirectory() as work:
         for name in ("warming up", "timed"):

@@ -18,8 +18,6 @@ from train.gaze_common import (
     Settings,
     estimates,
     learn,
-    lit,
-    moved,
     parameters,
     validation_pe,
     write_estimator,
@@ -29,12 +27,6 @@ from train.gaze_common import (
 
 APART = 2  # frames between the starts of two windows that are learnt from
 BATCH, RATE, EPOCHS = 1024, 2e-3, 100
-SHIFT_PX = 4.0
-
-
-def varied(pictures: Tensor) -> Tensor:
-    """In other light, and as if the headset had slipped a little: neither changes where an eye looks."""
-    return lit(moved(pictures, SHIFT_PX * (2 * torch.rand(len(pictures), 2, device=pictures.device) - 1)))
 
 
 class LSTM(nn.Module):

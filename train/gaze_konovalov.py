@@ -18,19 +18,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from train.gaze_common import (
-    Course,
     Seen,
     Settings,
-    compiled,
     errors_deg,
-    estimates,
-    half,
-    learn,
-    on,
     run,
-    some_frames,
 )
-from train.gaze_forecast import forecast, varied
+from train.gaze_forecast import forecast
+from train.gaze_vectors import learn_vectors, slipped
 
 NAME = "konovalov"
 SETTINGS = Settings(train_s=110.0, forecast_s=15.0, epochs=30, batch=512, rate=2e-3, decay=0.01)
@@ -108,25 +102,13 @@ class Network(nn.Module):
         return functional.normalize(self.inner(pictures / 64 - 2), dim=1)
 
 
+def far(found: Tensor, true: Tensor) -> Tensor:
+    return errors_deg(found, true).mean()
+
+
 def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
-    device = seen.device
-    pictures, labels = seen.pictures["train"].flatten(0, 1), seen.labels["train"].flatten(0, 1)
-    network = on(Network(settings.small), device)
-    seeing = compiled(network, device)
-    best = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
-    told, known = some_frames(seen, "validation")
-
-    def loss_of(rows: Tensor) -> Tensor:
-        shown = varied(pictures[rows][:, None].float())
-        with half(device):
-            found = seeing(shown)
-        return errors_deg(found, labels[rows]).mean()
-
-    def error() -> float:
-        return float(errors_deg(estimates(network, told), known).mean())
-
-    learn(network, best, len(pictures), loss_of, lambda: f"validation {error():.2f}°", Course.of(NAME, settings))
-    return {"estimation_deg": error()} | forecast(NAME, network, seen, HIDDEN, out, settings)
+    network, error = learn_vectors(NAME, Network(settings.small), seen, slipped, far, settings)
+    return {"estimation_deg": error} | forecast(NAME, network, seen, HIDDEN, out, settings)
 
 
 if __name__ == "__main__":

@@ -26,25 +26,20 @@ from palestra.worlds.eye_batch import compressed
 from train.gaze_common import (
     GIVEN,
     STEPS,
-    Course,
     Seen,
     Settings,
-    compiled,
     errors_deg,
     estimates,
-    half,
-    learn,
     lit,
-    on,
     parameters,
     run,
     shifted,
-    some_frames,
     turned,
     validation_pe,
     write_estimator,
     write_predictions,
 )
+from train.gaze_vectors import learn_vectors
 from train.networks import ResNet
 
 NAME = "random-b"
@@ -79,27 +74,11 @@ def varied(pictures: Tensor, gaze: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
-    device = seen.device
-    pictures, labels = seen.pictures["train"].flatten(0, 1), seen.labels["train"].flatten(0, 1)
-    network = on(Network(settings.small), device)
-    seeing = compiled(network, device)
-    best = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
-    told, known = some_frames(seen, "validation")
-
-    def loss_of(rows: Tensor) -> Tensor:
-        picture, gaze = varied(pictures[rows][:, None].float(), labels[rows])
-        with half(device):
-            found = seeing(picture)
-        return functional.mse_loss(found.float(), gaze)
-
-    def error() -> float:
-        return float(errors_deg(estimates(network, told), known).mean())
-
-    learn(network, best, len(pictures), loss_of, lambda: f"validation {error():.2f}°", Course.of(NAME, settings))
+    network, error = learn_vectors(NAME, Network(settings.small), seen, varied, functional.mse_loss, settings)
     print(f"{NAME}: thresholds on the training part: {speeds(network, seen)}", flush=True)
     pe = validation_pe(seen, ahead(estimates(network, seen.pictures["validation"][:, :GIVEN])))
     write_predictions(out, NAME, seen.names["test"], ahead(estimates(network, seen.pictures["test"])))
-    found = {"estimation_deg": error(), "validation_pe_deg": pe, "parameters": parameters(network)}
+    found = {"estimation_deg": error, "validation_pe_deg": pe, "parameters": parameters(network)}
     if settings.weights:
         write_estimator(network, out / "gaze_prediction_random_b.onnx")
     return found
