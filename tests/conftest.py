@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from palestra import registry
+from palestra import registry, solving
 from palestra.cli import main as cli_main
 from palestra.tinydata import tiny_data
 from tests.databases import Databases, Made, copy_of
@@ -41,6 +41,23 @@ def tiny(cache: Path) -> Callable[[str], Path]:
         with (cache / f"{track_id}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return tiny_data(registry.track(track_id))
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def solved(cache: Path, tiny: Callable[[str], Path]) -> Callable[[str, str], Path]:
+    """A solution's answers to a track's tiny data, in a folder of their own, made once however many processes ask."""
+
+    def get(track_id: str, name: str) -> Path:
+        track, folder = registry.track(track_id), cache / "solved" / track_id / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with (cache / f"{track_id} {name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            file = folder / f"a{track.suffix}"
+            if not file.is_file():
+                solving.solve(track, registry.solution(track_id, name), tiny(track_id), {}, file)
+        return file
 
     return get
 

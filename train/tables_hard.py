@@ -136,7 +136,8 @@ def _near_eye(seen: Sequence[Shot]) -> str:
     told = [near_eye_seen.ask(np.ascontiguousarray(shot.picture.image[:, ::-1])) for shot in seen]
     read = [at for at, one in enumerate(told) if one is not None]
     found = np.degrees([one[0][:2] for one in told if one is not None]) * (-1, 1)
-    return f"{_off(found, [seen[at] for at in read])} of {len(read) / len(seen):.0%}"
+    of = f" of {len(read) / len(seen):.0%}" if len(read) < len(seen) else ""
+    return _off(found, [seen[at] for at in read]) + of
 
 
 CELLS: dict[str, tuple[str, Callable[[Sequence[Shot]], str]]] = {

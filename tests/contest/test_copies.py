@@ -1,8 +1,10 @@
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
 
-from palestra import registry, solving
+from palestra import registry
 from palestra.collect.files import collect
 from palestra.contest.copies import (
     FEWEST,
@@ -31,17 +33,13 @@ def ready(track_id):
 
 
 @pytest.fixture(scope="module")
-def solved(tiny, tmp_path_factory):
+def answered(tiny, solved):
     """Answers of a reference solution, read as a submission is."""
-    kept = {}
 
+    @cache
     def get(track_id, name):
-        if (track_id, name) not in kept:
-            track, data = registry.track(track_id), tiny(track_id)
-            file = tmp_path_factory.mktemp("solved") / f"{name}{track.suffix}"
-            solving.solve(track, registry.solution(track_id, name), data, {}, file)
-            kept[track_id, name] = collect(track, file, track.trials(data))
-        return kept[track_id, name]
+        track = registry.track(track_id)
+        return collect(track, solved(track_id, name), track.trials(tiny(track_id)))
 
     return get
 
@@ -73,33 +71,33 @@ def is_copy(a, b, known=()):
 
 
 @pytest.mark.parametrize("track_id", FILE_TRACKS)
-def test_an_exact_copy_is_found(track_id, solved):
+def test_an_exact_copy_is_found(track_id, answered):
     track, name = registry.track(track_id), ready(track_id)[0]
-    answers = solved(track_id, name)
+    answers = answered(track_id, name)
     mine, theirs = fingerprint(track, answers), fingerprint(track, answers.clone())
     (found,) = find_copies(mine, {"theirs": theirs})
     assert (found.of, found.share, found.exact) == ("theirs", 1.0, True)
 
 
 @pytest.mark.parametrize("track_id", ["gaze-prediction-v1", "near-eye-gaze-v1"])
-def test_a_copy_with_noise_below_the_tolerance_is_found_and_not_called_exact(track_id, solved):
+def test_a_copy_with_noise_below_the_tolerance_is_found_and_not_called_exact(track_id, answered):
     track, name = registry.track(track_id), ready(track_id)[-1]
-    answers = solved(track_id, name)
+    answers = answered(track_id, name)
     theirs = fingerprint(track, noised(answers, TOLERANCE / 3))
     (found,) = find_copies(fingerprint(track, answers), {"theirs": theirs})
     assert found.share > 0.95 and not found.exact
 
 
 @pytest.mark.parametrize("track_id", ["gaze-prediction-v1", "near-eye-gaze-v1"])
-def test_answers_that_differ_by_more_than_the_tolerance_are_others(track_id, solved):
+def test_answers_that_differ_by_more_than_the_tolerance_are_others(track_id, answered):
     track, name = registry.track(track_id), ready(track_id)[-1]
-    answers = solved(track_id, name)
+    answers = answered(track_id, name)
     assert not is_copy(fingerprint(track, answers), fingerprint(track, noised(answers, 0.1)))
 
 
-def test_different_solutions_are_no_copies(solved):
+def test_different_solutions_are_no_copies(answered):
     track = registry.track("gaze-prediction-v1")
-    hold, line = (fingerprint(track, solved(track.id, name)) for name in ("hold-last", "linear"))
+    hold, line = (fingerprint(track, answered(track.id, name)) for name in ("hold-last", "linear"))
     assert not is_copy(hold, line) and not is_copy(line, hold)
     assert compare(hold, hold) == compare(line, line) == 1.0  # there was something to compare
 
@@ -218,9 +216,9 @@ def test_suspicion_begins_half_way_from_what_is_usual(share, usual, outcome):
     assert suspicious(share, usual) is outcome
 
 
-def test_masks_are_the_same_however_they_were_packed(solved, tmp_path, tiny):
+def test_masks_are_the_same_however_they_were_packed(answered, tmp_path, tiny):
     track = registry.track("eye-segmentation-v1")
-    answers = solved(track.id, "threshold")
+    answers = answered(track.id, "threshold")
     for trial, file, key in answers.rows():
         place = tmp_path / "masks" / trial.replace(".npy", ".png")
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -232,9 +230,9 @@ def test_masks_are_the_same_however_they_were_packed(solved, tmp_path, tiny):
     assert found.share == 1.0
 
 
-def test_other_masks_are_no_copies(solved):
+def test_other_masks_are_no_copies(answered):
     track = registry.track("eye-segmentation-v1")
-    answers = solved(track.id, "threshold")
+    answers = answered(track.id, "threshold")
 
     def shifted(file, key):
         return encode_mask(np.roll(openeds.open_mask(file, key), 1, axis=1))

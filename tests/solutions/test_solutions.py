@@ -23,14 +23,12 @@ def value(track, data, answers):
 
 
 @pytest.mark.parametrize(("track_id", "name"), ALL)
-def test_a_solution_answers_every_trial_and_beats_the_template(track_id, name, tiny, tmp_path):
-    track, data = registry.track(track_id), tiny(track_id)
-    out = tmp_path / f"a{track.suffix}"
-    solving.solve(track, registry.solution(track_id, name), data, {}, out)
+def test_a_solution_answers_every_trial_and_beats_the_template(track_id, name, tiny, solved):
+    track, data, out = registry.track(track_id), tiny(track_id), solved(track_id, name)
     trials = track.trials(data)
     found, blank = (value(track, data, answers) for answers in (collect(track, out, trials), track.blank(trials)))
     assert found < blank if track.ranks.better == "lower" else found > blank
-    assert [path.name for path in tmp_path.iterdir()] == [out.name], "no parts are left behind"
+    assert [path.name for path in out.parent.iterdir()] == [out.name], "no parts are left behind"
 
 
 @pytest.mark.parametrize(("track_id", "name"), UNTRAINED)
