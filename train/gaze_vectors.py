@@ -36,7 +36,7 @@ def learn_vectors(
     pictures, labels = seen.pictures["train"].flatten(0, 1), seen.labels["train"].flatten(0, 1)
     network = on(network, device)
     seeing = compiled(network, device)
-    best = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay)
+    best = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=settings.decay, fused=True)
     told, known = some_frames(seen, "validation")
 
     def loss_of(rows: Tensor) -> Tensor:
