@@ -248,7 +248,10 @@ def _write_table(file: Path, rows: Sequence[Row]) -> None:
 
 def _write_sheet(out: Path, jobs: Sequence[Job], rows: Sequence[Row]) -> None:
     shown = list(zip(jobs, rows, strict=True))[:ON_SHEET]
-    cells = [(job.picture.name, read_image(job.overlay), row["sure"] == "true", row["why"]) for job, row in shown]
+    cells = [
+        (job.picture.name, read_image(job.overlay, "nothing to show"), row["sure"] == "true", row["why"])
+        for job, row in shown
+    ]
     write_bytes(out / SHEET, _signed(png(sheet(cells))))
 
 

@@ -80,11 +80,18 @@ def solutions(
 ) -> None:
     """List the reference solutions."""
     from palestra import console, registry
+    from palestra.solutions import cards
 
     if track:
         registry.track(track)
-    found = registry.solutions(track)
-    rows = [{"track": s.track, "name": s.name, "title": s.title, "weights": s.weights} for s in found]
+    rows = [
+        {"track": one.track, "name": one.name, "title": one.title, "weights": one.weights}
+        for one in registry.solutions(track)
+    ]
+    if not json:  # for people, who would look for weights that are not here
+        for row in rows:
+            missing = row["weights"] and cards.how_to_get(Path(row["weights"]).stem)
+            row["weights"] = f"not here, run `{missing}`" if missing else row["weights"]
     console.show_rows(rows, json)
 
 

@@ -20,10 +20,10 @@ SIDE = 400  # pixels of a plan, as high as the eye pictures beside it
 MARGIN = 10
 
 
-def read_image(file: Path) -> Image:
+def read_image(file: Path, missing: str = "no picture in this data set") -> Image:
     """A picture from disk; where there is none, a grey card that says so, so that a report can go on."""
     if not file.is_file():
-        return _card("no picture in this data set")
+        return _card(missing)
     image = cv2.imdecode(np.fromfile(file, np.uint8), cv2.IMREAD_COLOR) if file.stat().st_size else None
     if image is None:
         return _card("this picture cannot be read")

@@ -72,6 +72,12 @@ def test_lists_have_the_agreed_keys(cli):
     assert names <= {row["name"] for row in solutions}
 
 
+def test_the_list_tells_how_to_get_weights_that_are_not_shipped(cli):
+    rows = [line.split() for line in cli("solutions", "gaze-prediction-v1").out.splitlines() if "-v1" in line]
+    lines = {words[1]: " ".join(words) for words in rows}
+    assert "not here, run `make train-gaze-random-b`" in lines["random-b"] and "make" not in lines["palestra"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -7,9 +7,7 @@ pictures without an eye, with two, or in pieces, so that it can say that it does
 FOLDER/reader-SEED.pt after every 150 batches; started again, it goes on from there.
 """
 
-import argparse
-import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train import results
+from train import eye_command
 from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt, world_and_others
-from train.learning import DEVICE, Schedule, learn
+from train.learning import DEVICE, learn
 from train.networks import Block
 
 # Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
@@ -29,26 +27,12 @@ WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, on pictures th
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Everything there is to turn."""
-
-    people: int = 4096
-    batch: int = 512
-    steps: int = 4500  # batches
-    epoch: int = 150  # of them between two lines
-    train_s: float = 340.0  # after which it ends early: the rate falls with whichever is nearer
-    rate: float = 3e-3
-    decay: float = 1e-2
-    widths: tuple[int, ...] = (32, 48, 80, 112, 128)
+class Settings(eye_command.Settings):
     without: float = 0.14  # share of pictures that do not show one eye
-    seed: int = 0
-
-    @property
-    def schedule(self) -> Schedule:
-        return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
 
 
-SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, widths=(8, 8, 8, 8, 8))
+USUAL = Settings(people=4096, steps=4500, train_s=340.0, decay=1e-2, widths=(32, 48, 80, 112, 128))
+SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, decay=1e-2, widths=(8, 8, 8, 8, 8))
 
 
 class Reader(nn.Module):
@@ -173,25 +157,5 @@ def write(network: Reader, file: Path) -> None:
     torch.onnx.export(plain, (example,), str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
-    parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/eye_reader.onnx"))
-    for part in fields(Settings):
-        if not isinstance(part.default, tuple):
-            parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(part.default), default=part.default)
-    asked = vars(parser.parse_args())
-    work, out = asked.pop("work"), asked.pop("out")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    settings, began = Settings(**asked), time.perf_counter()
-    network = train(settings, work)
-    took_s = round(time.perf_counter() - began, 1)
-    write(network, out)
-    count = sum(part.numel() for part in network.parameters())
-    trained = f"{WHAT}, of {settings.people:,} people, at most {settings.train_s:.0f} s"
-    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained))
-    print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
-
-
 if __name__ == "__main__":
-    main()
+    eye_command.run(__doc__, USUAL, train, write, WHAT)

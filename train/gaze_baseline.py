@@ -5,9 +5,9 @@
 As published: pictures of 160 × 100, residual blocks, a layer of 32 and two angles, 206 K parameters, examples weighted
 by the inverse of a Gaussian that is fitted to their angles, Adam at 0.001, 75 % of the training data, pictures shifted,
 turned and lit otherwise; then each axis's next five angles by linear regression over its last 50, fitted on labels.
-Scaled down: batches of 256 instead of 32 and as many of the 50 epochs as 60 s of a GPU allow (3 in the run of the
-model card), with the rate falling to nothing. Not told there and chosen here: the widths (16, 32, 64), which 75 % (the
-first three of every four), weights of at most 10, turns of 5° and shifts of 4 pixels.
+Scaled down: batches of 256 instead of 32 and as many of the 50 epochs as 60 s of a GPU allow (the model card says how
+many), with the rate falling to nothing. Not told there and chosen here: the widths (16, 32, 64), which 75 % (the first
+three of every four), weights of at most 10, turns of 5° and shifts of 4 pixels.
 """
 
 from __future__ import annotations

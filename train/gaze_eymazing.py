@@ -4,7 +4,7 @@
 
 As published: a ResNet-18 whose output is scaled to length one and learnt with the cosine to the true direction; an LSTM
 on its estimates, learnt with the cosine on the predicted frames alone. Scaled down: pictures of 256 × 160, as many of
-30 epochs as 100 s of a GPU allow (7 in the run of the model card), no weights from other pictures to begin with. Not
+30 epochs as 100 s of a GPU allow (the model card says how many), no weights from other pictures to begin with. Not
 told and chosen here: AdamW at 0.001 in batches of 512, light and small shifts varied (as when a headset slips), an LSTM
 of 128 numbers that gives the turn from the last estimate.
 """

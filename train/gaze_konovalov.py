@@ -3,7 +3,7 @@
     python -m train.gaze_konovalov --data FOLDER --out OUT
 
 As published: an EfficientNet-B0 with a loss of its own as the estimator, an LSTM as the forecaster. Scaled down:
-pictures of 256 × 160, as many of 30 epochs as 110 s of a GPU allow (7 in the run of the model card), no weights from
+pictures of 256 × 160, as many of 30 epochs as 110 s of a GPU allow (the model card says how many), no weights from
 other pictures to begin with, neither dropout nor stochastic depth. Not told
 and chosen here: the loss, which is the angle itself between the two directions; AdamW at 0.002 in batches of 512; light
 and small shifts varied (as when a headset slips); an LSTM of 64 numbers on cosines.

@@ -6,7 +6,7 @@ As published: pictures of 256 × 160 whose rows are scaled to length one, a one-
 squared error, AdamW at 0.01 with batches of 450; pictures are turned, mirrored and shifted and the gaze with them, and
 blurred, spoilt by noise and JPEG; a rule forecasts each axis: what moved fast over the last 7 frames goes on, else the
 mean of the last 3. Scaled down: one network on all training people instead of five folds; as many of the 50 epochs as
-100 s of a GPU allow (6 in the run of the model card), the rate falling along a cosine instead of at plateaus; random
+100 s of a GPU allow (the model card says how many), the rate falling along a cosine instead of at plateaus; random
 gamma in place of CLAHE. Read by us: a shift turns the gaze as a turn of the camera by as many pixels would. Not told:
 how far pictures are turned and shifted, and the rule's threshold, which is the one that does best on the training part
 (gaze_rule.py).

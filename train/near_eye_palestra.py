@@ -8,9 +8,7 @@ device, or five frames of a person, correct what it tells. It keeps FOLDER/looke
 started again, it goes on from there.
 """
 
-import argparse
-import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -18,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from palestra.worlds.eye_batch import HEIGHT, WIDTH
-from train import results
+from train import eye_command
 from train.eye_world import Spoiling, World, normalised, spoilt, world_and_others
-from train.learning import DEVICE, Schedule, learn
+from train.learning import DEVICE, learn
 from train.networks import Block
 
 SIZE = (160, 256)
@@ -36,26 +34,12 @@ WHAT = "A small residual network at 256 × 160 for visual axis, optical axis and
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Everything there is to turn."""
-
-    people: int = 3072
-    batch: int = 512
-    steps: int = 9000  # batches
-    epoch: int = 150  # of them between two lines
-    train_s: float = 140.0  # after which it ends early: the rate falls with whichever is nearer
-    rate: float = 3e-3
-    decay: float = 2e-2
-    widths: tuple[int, ...] = (40, 64, 112, 176)
+class Settings(eye_command.Settings):
     features: int = 32
-    seed: int = 0
-
-    @property
-    def schedule(self) -> Schedule:
-        return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
 
 
-SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, widths=(8, 8, 8, 8))
+USUAL = Settings(people=3072, steps=9000, train_s=140.0, decay=2e-2, widths=(40, 64, 112, 176))
+SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, decay=2e-2, widths=(8, 8, 8, 8))
 
 
 class Looker(nn.Module):
@@ -187,25 +171,5 @@ def write(network: Looker, file: Path) -> None:
     torch.onnx.export(plain, example, str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
-    parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/near_eye_palestra.onnx"))
-    for part in fields(Settings):
-        if not isinstance(part.default, tuple):
-            parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(part.default), default=part.default)
-    asked = vars(parser.parse_args())
-    work, out = asked.pop("work"), asked.pop("out")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    settings, began = Settings(**asked), time.perf_counter()
-    network = train(settings, work)
-    took_s = round(time.perf_counter() - began, 1)
-    write(network, out)
-    count = sum(part.numel() for part in network.parameters())
-    trained = f"{WHAT}, of {settings.people:,} people, at most {settings.train_s:.0f} s"
-    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained))
-    print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
-
-
 if __name__ == "__main__":
-    main()
+    eye_command.run(__doc__, USUAL, train, write, WHAT)

@@ -81,6 +81,11 @@ def is_there(name: str) -> bool:
     return path(name).is_file()
 
 
+def how_to_get(name: str) -> str | None:
+    """The command that brings the weights, where they are not here."""
+    return None if is_there(name) else card(name).make
+
+
 def weights(name: str) -> bytes:
     """The file as it is on its card."""
     known, file = card(name), path(name)

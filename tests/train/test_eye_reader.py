@@ -57,5 +57,5 @@ def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_sam
 
 
 def test_a_network_of_full_size_is_the_one_on_the_card():
-    whole = script.Reader(script.Settings().widths)
+    whole = script.Reader(script.USUAL.widths)
     assert sum(part.numel() for part in whole.parameters()) == cards.card("eye_reader").parameters

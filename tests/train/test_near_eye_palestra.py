@@ -124,7 +124,7 @@ def test_live_it_answers_whatever_it_is_shown(trained):
 
 
 def test_a_network_of_full_size_fits_into_the_package(tmp_path):
-    settings = script.Settings()
+    settings = script.USUAL
     whole = script.Looker(settings.widths, settings.features)
     script.write(whole, tmp_path / "n.onnx")
     assert (tmp_path / "n.onnx").stat().st_size < 5_000_000
