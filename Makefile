@@ -70,12 +70,12 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server
 
-# The tables of docs/eye.md, from the answers in docs/predictions and the weights in the package.
+# The tables of docs/eye.md and docs/annotate.md, from the answers in docs/predictions and the weights in the package.
 tables: .venv/.tested
 	$(BIN)/python -m train.tables $(ARGS)
 
-# Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, each goes on where it was; once it
-# is done, it begins anew.
+# Weights from nothing: on a GPU in minutes, else in hours. Stopped and started again, those with a work folder go on
+# where they were; once they are done, they begin anew.
 BUILT = build/weights/$@
 WORK = build/train/$@
 SHIP = $(BIN)/python -m train.ship --commit "$$(git describe --always --dirty 2>/dev/null)"

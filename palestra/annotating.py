@@ -56,8 +56,8 @@ class Job:
 
     @property
     def is_done(self) -> bool:
-        """Whether both are there, and newer than the picture."""
-        changed = self.picture.stat().st_mtime_ns
+        """Whether both are there, and newer than the picture and the network that read it."""
+        changed = max(file.stat().st_mtime_ns for file in (self.picture, cards.path(NAME)))
         return all(file.is_file() and file.stat().st_mtime_ns > changed for file in (self.overlay, self.mask))
 
 

@@ -150,6 +150,17 @@ def test_a_second_call_does_only_what_is_new_or_changed(eyes, tmp_path, monkeypa
     assert len(asked) == 8
 
 
+def test_what_an_older_network_read_is_read_again(eyes, tmp_path):
+    out = tmp_path / "out"
+    (row,), _ = done(eyes, out)
+    (job,) = annotating.jobs_of(eyes, out)
+    assert job.is_done
+    for file, when_s in ((job.picture, 1), (job.overlay, 2), (job.mask, 2)):
+        os.utime(file, (when_s, when_s))
+    assert not job.is_done and done(eyes, out) == ([row], 1)
+    assert job.is_done
+
+
 def test_stopped_it_keeps_what_was_done_and_goes_on_from_there(eyes, tmp_path, monkeypatch):
     out, asked = tmp_path / "out", []
     annotated = annotating._annotated

@@ -21,7 +21,7 @@ class Settings:
 
     people: int
     steps: int  # batches
-    train_s: float  # after which it ends early: the rate falls with whichever is nearer
+    train_s: float  # it ends after so many seconds or `steps`, whichever comes first; the rate falls towards that
     decay: float
     widths: tuple[int, ...]
     batch: int = 512
@@ -34,14 +34,14 @@ class Settings:
         return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
 
 
-Some = TypeVar("Some", bound=Settings)
+AnySettings = TypeVar("AnySettings", bound=Settings)
 Network = TypeVar("Network", bound=nn.Module)
 
 
 def run(
     about: str | None,
-    usual: Some,
-    train: Callable[[Some, Path], Network],
+    usual: AnySettings,
+    train: Callable[[AnySettings, Path], tuple[Network, dict[str, float]]],
     write: Callable[[Network, Path], None],
     what: str,
 ) -> None:
@@ -57,10 +57,16 @@ def run(
     work, out = asked.pop("work"), asked.pop("out")
     out.parent.mkdir(parents=True, exist_ok=True)
     settings, began = type(usual)(**asked, widths=usual.widths), time.perf_counter()
-    network = train(settings, work)
+    network, checked = train(settings, work)
     took_s = round(time.perf_counter() - began, 1)
     write(network, out)
     count = sum(part.numel() for part in network.parameters())
     trained = f"{what}, of {settings.people:,} people, at most {settings.train_s:.0f} s"
-    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained))
+    checked = {key: round(value, 4) for key, value in checked.items()}
+    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained, checked))
     print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
+
+
+def told(checked: dict[str, float]) -> str:
+    """For a line that people watch."""
+    return ", ".join(f"{name} {value:.3f}" for name, value in checked.items())

@@ -1,6 +1,6 @@
 """The network behind `palestra annotate`: a picture of an eye in, its four classes and a few facts out.
 
-    python -m train.eye_reader --out FILE.onnx --work FOLDER
+    python -m train.eye_reader --work FOLDER --out OUT/eye_reader.onnx
 
 It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
 pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps
@@ -16,8 +16,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from train import eye_command
-from train.eye_world import HEIGHT, WIDTH, Spoiling, World, moved, normalised, nothing_there, spoilt, world_and_others
-from train.learning import DEVICE, learn
+from train.eye_world import (
+    HEIGHT,
+    WIDTH,
+    Spoiling,
+    World,
+    angles,
+    moved,
+    normalised,
+    nothing_there,
+    spoilt,
+    world_and_others,
+)
+from train.learning import DEVICE, learn, on
 from train.networks import Block
 
 # Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
@@ -75,13 +86,11 @@ class Reader(nn.Module):
 def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
     """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, and whether that is a left one."""
     drawn = moved(world, world.batch(settings.batch), SPOILING)
-    instead, _ = nothing_there(world, drawn)
+    instead = nothing_there(world, drawn)
     one = world.uniform(0, 1, settings.batch) >= settings.without
     image = spoilt(world, torch.where(one[:, None, None], drawn.image, instead), SPOILING)
-    x, y, z = drawn.axis.unbind(1)
-    angles = torch.stack([torch.atan2(x, z), torch.atan2(y, torch.hypot(x, z))], 1)
     mask = torch.where(one[:, None, None], drawn.mask, torch.zeros_like(drawn.mask))
-    return normalised(image), mask.long(), angles, drawn.opening.clamp(0, 1), one.float(), drawn.left
+    return normalised(image), mask.long(), angles(drawn.axis), drawn.opening.clamp(0, 1), one.float(), drawn.left
 
 
 SPOILING = Spoiling()
@@ -108,7 +117,7 @@ def overlap(shares: Tensor, mask: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def tested(network: nn.Module, world: World, settings: Settings, batches: int = 8) -> str:
+def tested(network: nn.Module, world: World, settings: Settings, batches: int = 8) -> dict[str, float]:
     """How well it does on people that it does not know."""
     counts = torch.zeros(4, 4, device=DEVICE)
     off, right, total = [], 0.0, 0
@@ -124,16 +133,16 @@ def tested(network: nn.Module, world: World, settings: Settings, batches: int = 
         total += len(one)
     hit = counts.diagonal()
     each = hit / (counts.sum(0) + counts.sum(1) - hit)
-    iou = " ".join(f"{float(value):.3f}" for value in each)
     axis = float(torch.cat(off).median())
-    return f"mIoU {float(each.mean()):.4f} ({iou}), axis {axis:.2f}°, eye or not {right / total:.3f}"
+    return {"miou": float(each.mean()), "axis_deg": axis, "eye_or_not": right / total}
 
 
-def train(settings: Settings, work: Path) -> Reader:
+def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
+    """The network, and how well it does on people left out."""
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    world, others = world_and_others(settings.people, DEVICE)
-    network = Reader(settings.widths).to(DEVICE, memory_format=torch.channels_last)
+    world, others = world_and_others(settings.people, settings.seed, DEVICE)
+    network = on(Reader(settings.widths))
     lesson(world, settings)  # compiles, which is not training
 
     def loss() -> Tensor:
@@ -142,10 +151,11 @@ def train(settings: Settings, work: Path) -> Reader:
             told = network(pictures.contiguous(memory_format=torch.channels_last))
         return loss_of(told, tuple(taught))
 
-    learn(
-        network, loss, settings.schedule, lambda: tested(network, others, settings), work / f"reader-{settings.seed}.pt"
-    )
-    return network
+    def check() -> str:
+        return eye_command.told(tested(network, others, settings))
+
+    learn(network, loss, settings.schedule, check, work / f"reader-{settings.seed}.pt")
+    return network, tested(network, others, settings)
 
 
 def write(network: Reader, file: Path) -> None:

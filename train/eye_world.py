@@ -104,10 +104,15 @@ class World:
 SomeWorld = TypeVar("SomeWorld", bound=World)
 
 
-def world_and_others(people: int, device: str, kind: type[SomeWorld] = World) -> tuple[SomeWorld, SomeWorld]:  # type: ignore[assignment]
+def world_and_others(
+    people: int,
+    seed: int,
+    device: str,
+    kind: type[SomeWorld] = World,  # type: ignore[assignment]
+) -> tuple[SomeWorld, SomeWorld]:
     """A world to learn from, and other people in it to see how well that goes."""
     began = time.monotonic()
-    world, others = kind(people, device, 1), kind(max(people // 16, 4), device, 2, False)
+    world, others = kind(people, device, 2 * seed + 1), kind(max(people // 16, 4), device, 2 * seed + 2, False)
     print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - began:.0f} s", flush=True)
     return world, others
 
@@ -116,6 +121,12 @@ def _painted(job: tuple[object, list[int]]) -> dict[str, np.ndarray]:
     profile, seed = job
     rng = np.random.default_rng(seed)
     return eye_batch.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))  # type: ignore[arg-type]
+
+
+def angles(vectors: Tensor) -> Tensor:
+    """(n, 2) yaw and pitch in radians."""
+    x, y, z = vectors.unbind(1)
+    return torch.stack([torch.atan2(x, z), torch.atan2(y, torch.hypot(x, z))], 1)
 
 
 @dataclass(frozen=True)
@@ -209,8 +220,8 @@ def _streaks(world: World, count: int, most: int = 5) -> Tensor:
 
 
 @torch.no_grad()
-def nothing_there(world: World, drawn: Drawn) -> tuple[Tensor, Tensor]:
-    """Pictures (n, 200, 320) that do not show one eye, and of which kind each is (n,)."""
+def nothing_there(world: World, drawn: Drawn) -> Tensor:
+    """Pictures (n, 200, 320) that do not show one eye."""
     image = drawn.image
     count = len(image)
     soft = functional.interpolate(world.normal(count, 1, 7, 11), (HEIGHT, WIDTH), mode="bicubic", align_corners=False)[
@@ -231,7 +242,7 @@ def nothing_there(world: World, drawn: Drawn) -> tuple[Tensor, Tensor]:
     bars = 120 + 90 * torch.sign(torch.sin(fine * 3 + soft * 6))
     kinds = torch.stack([clouds, flat, corner, both, pieces, bars], 1)
     kind = torch.randint(kinds.shape[1], (count,), device=image.device, generator=world.generator)
-    return kinds[torch.arange(count, device=image.device), kind].clamp(0, 255), kind
+    return kinds[torch.arange(count, device=image.device), kind].clamp(0, 255)
 
 
 def normalised(image: Tensor) -> Tensor:

@@ -27,11 +27,11 @@ from train.gaze_common import (
     half,
     learn,
     lit,
-    on,
     per,
     to_angles,
     to_vectors,
 )
+from train.learning import on
 
 WIDTHS, LITTLE = (16, 32, 64, 128, 128), (4, 4, 8, 8, 8)
 OPEN = 0.3  # how far an eye is open at least, for its axis to be seen
@@ -166,7 +166,8 @@ def drawn_batch(world: World, count: int) -> tuple[Tensor, Tensor, Tensor]:
     return pictures, axis, (drawn.opening > OPEN).float()  # a closed eye tells nothing
 
 
-def learn_estimator(name: str, seen: Seen, world: World, settings: Settings) -> Network:
+def learn_estimator(name: str, seen: Seen, world: World, settings: Settings) -> tuple[Network, int]:
+    """The trained network, and after how many epochs."""
     device = seen.device
     pictures, labels = seen.pictures["train"].flatten(0, 1), to_angles(seen.labels["train"].flatten(0, 1))
     eyes = grouped(little(seen.pictures["train"]))
@@ -206,8 +207,8 @@ def learn_estimator(name: str, seen: Seen, world: World, settings: Settings) -> 
         alone, together = checked(network, seen, apart)
         return f"validation {alone:.2f}°, with each eye's mean error taken off {together:.2f}°"
 
-    learn(beside, best, len(pictures), loss_of, check, Course.of(name, settings))
-    return network
+    epochs = learn(beside, best, len(pictures), loss_of, check, Course.of(name, settings))
+    return network, epochs
 
 
 def compiled_axis(network: Network, device: str) -> Callable[[Tensor], Tensor]:

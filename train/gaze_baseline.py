@@ -34,7 +34,6 @@ from train.gaze_common import (
     learn,
     lit,
     moved,
-    on,
     parameters,
     run,
     some_frames,
@@ -45,6 +44,7 @@ from train.gaze_common import (
     write_estimator,
     write_predictions,
 )
+from train.learning import on
 
 NAME = "baseline"
 SETTINGS = Settings(train_s=60.0, forecast_s=0.0, epochs=50, batch=256, rate=1e-3)
@@ -127,11 +127,12 @@ def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
     def error() -> float:
         return float(errors_deg(to_vectors(estimates(network, told)), known).mean())
 
-    learn(network, best, len(pictures), loss_of, lambda: f"validation {error():.2f}°", Course.of(NAME, settings))
+    course = Course.of(NAME, settings)
+    epochs = learn(network, best, len(pictures), loss_of, lambda: f"validation {error():.2f}°", course)
     line = fit_line(to_angles(seen.labels["train"]).cpu().numpy())
     pe = validation_pe(seen, ahead(line, network, seen.pictures["validation"][:, :GIVEN]))
     write_predictions(out, NAME, seen.names["test"], ahead(line, network, seen.pictures["test"]))
-    found = {"estimation_deg": error(), "validation_pe_deg": pe, "parameters": parameters(network)}
+    found = {"estimation_deg": error(), "validation_pe_deg": pe, "parameters": parameters(network), "epochs": epochs}
     write_estimator(network, out / "gaze_prediction_baseline.onnx")
     return found
 

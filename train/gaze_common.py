@@ -102,11 +102,6 @@ def compiled(network: nn.Module, device: str) -> Callable[[Tensor], Tensor]:
     return torch.compile(network, dynamic=False) if device == "cuda" else network
 
 
-def on(network: nn.Module, device: str) -> nn.Module:
-    """Channels last where that pays: on a CPU, torch's backward step of few channels crashes with it."""
-    return network.to(device, memory_format=torch.channels_last if device == "cuda" else torch.contiguous_format)
-
-
 def half(device: str, kind: torch.dtype = torch.bfloat16) -> torch.autocast:
     return torch.autocast(device, kind, enabled=device == "cuda")
 
@@ -118,8 +113,11 @@ def learn(
     loss_of: Callable[[Tensor], Tensor],
     check: Callable[[], str],
     course: Course,
-) -> None:
-    """Step by step through shuffled rows 0 … count, until the epochs or the time are over; each epoch is kept."""
+) -> int:
+    """Step by step through shuffled rows 0 … count, until the epochs or the time are over; each epoch is kept.
+
+    Returns how many whole epochs there were.
+    """
     device = next(network.parameters()).device
     step, spent_s = course.resumed(network, best)
     batch = min(course.batch, count)
@@ -150,6 +148,7 @@ def learn(
         course.keep(network, best, step, spent_s)
         if over:
             break
+    return step // per_epoch
 
 
 @dataclass(frozen=True)
@@ -326,9 +325,10 @@ def reported(name: str, train: Train, seen: Seen, out: Path, settings: Settings)
     torch.manual_seed(settings.seed)
     found = {key: round(value, 4) for key, value in train(seen, out, settings).items()}
     train_s = round(time.perf_counter() - began, 1)
-    checked = {key: value for key, value in found.items() if key != "parameters"}
-    count, answers = int(found["parameters"]), f"gaze_{name}.json"
-    results.note(out, results.Learnt(weights, count, train_s, checked=checked, predictions=answers))
+    checked = {key: value for key, value in found.items() if key not in ("parameters", "epochs")}
+    count, epochs = int(found["parameters"]), int(found["epochs"])
+    answers = f"gaze_{name}.json"
+    results.note(out, results.Learnt(weights, count, train_s, checked=checked, predictions=answers, epochs=epochs))
     for file in out.glob(f"{weights}_*.onnx"):  # a forecaster has a card of its own
         results.note(out, results.Learnt(file.stem, 0, 0.0))
     return f"{name} RESULT {json.dumps(found | {'wall_s': train_s})}"

@@ -1,4 +1,4 @@
-"""What EyMazing's and Konovalov's solutions share: pictures varied a little, and an LSTM on an estimator's outputs."""
+"""What EyMazing's and Konovalov's solutions share: an LSTM on an estimator's outputs."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def far(found: Tensor, true: Tensor) -> Tensor:
 
 
 def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
-    network, error = learn_vectors(NAME, Network(settings.small), seen, slipped, far, settings)
-    return {"estimation_deg": error} | forecast(NAME, network, seen, HIDDEN, out, settings)
+    network, found = learn_vectors(NAME, Network(settings.small), seen, slipped, far, settings)
+    return found | forecast(NAME, network, seen, HIDDEN, out, settings)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python -m train.gaze_palestra --data FOLDER --out OUT
 
 1. The estimator (train/gaze_axis.py) tells where an eye's optical axis points before its camera, and learns that from
-   drawn people and devices without end as well as from the data set's training people.
+   pictures without end of drawn people and devices as well as from the data set's training people.
 2. Sequences of one eye are found by their looks, and as everybody watches the same patterns, each eye's offset is told
-   by where its estimates lie as a whole (gaze_places.py). No label of a validation or test person is used.
+   by where its estimates lie as a whole (gaze_places.py). No label of a validation or test person is used for this.
 3. The forecaster (train/gaze_ahead.py) is a GRU that learns from people who are simulated and have the estimator's
    noise: how far validation people's estimates jitter, and how far whole sequences of them are off their labels.
 """
@@ -51,8 +51,8 @@ def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
     # The world first: it copies this process to paint people, which is best done while nothing else runs in it.
     world = World(SMALL_WORLD if settings.small else WORLD_PEOPLE, seen.device, settings.seed)
     with Watching(settings.seed, 1 if settings.small else JOBS) as watching:
-        network = learn_estimator(NAME, seen, world, settings)
-        return _forecast(seen, network, watching, out, settings)
+        network, epochs = learn_estimator(NAME, seen, world, settings)
+        return {"epochs": epochs} | _forecast(seen, network, watching, out, settings)
 
 
 def _forecast(seen: Seen, network: Network, watching: Watching, out: Path, settings: Settings) -> dict[str, float]:

@@ -74,14 +74,13 @@ def varied(pictures: Tensor, gaze: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
-    network, error = learn_vectors(NAME, Network(settings.small), seen, varied, functional.mse_loss, settings)
+    network, found = learn_vectors(NAME, Network(settings.small), seen, varied, functional.mse_loss, settings)
     print(f"{NAME}: thresholds on the training part: {speeds(network, seen)}", flush=True)
     pe = validation_pe(seen, ahead(estimates(network, seen.pictures["validation"][:, :GIVEN])))
     write_predictions(out, NAME, seen.names["test"], ahead(estimates(network, seen.pictures["test"])))
-    found = {"estimation_deg": error, "validation_pe_deg": pe, "parameters": parameters(network)}
     if settings.weights:
         write_estimator(network, out / "gaze_prediction_random_b.onnx")
-    return found
+    return found | {"validation_pe_deg": pe, "parameters": parameters(network)}
 
 
 def ahead(past: Tensor, fast: float = gaze_rule.FAST) -> Tensor:

@@ -1,6 +1,6 @@
 """The network behind `palestra` for both near-eye tracks: a picture of a left eye in, where it looks and how surely.
 
-    python -m train.near_eye_palestra --work FOLDER --out FILE.onnx
+    python -m train.near_eye_palestra --work FOLDER --out OUT/near_eye_palestra.onnx
 
 It learns from the world alone (train/eye_world.py): every person has a device of their own, so it must read the gaze
 from pupil, cornea and glints and not from where they are in one headset's picture. Solutions that know a data set's
@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from palestra.worlds.eye_batch import HEIGHT, WIDTH
 from train import eye_command
-from train.eye_world import Spoiling, World, normalised, spoilt, world_and_others
-from train.learning import DEVICE, learn
+from train.eye_world import Spoiling, World, angles, normalised, spoilt, world_and_others
+from train.learning import DEVICE, learn, on
 from train.networks import Block
 
 SIZE = (160, 256)
@@ -99,13 +99,8 @@ class Lessons(World):
         small = functional.interpolate(image[:, None], SIZE, mode="bilinear", antialias=True)[:, 0]
         whole = torch.tensor([2.0 * WIDTH, 2.0 * HEIGHT], device=self.device)
         pupil = (2 * drawn.pupil_px + 1) / whole - 1
-        shown = torch.cat([_angles(looks.gaze), _angles(self._axis(looks)), pupil], 1)
+        shown = torch.cat([angles(looks.gaze), angles(self._axis(looks)), pupil], 1)
         return normalised(small), shown, (looks.opening > OPEN).float()
-
-
-def _angles(vector: Tensor) -> Tensor:
-    x, y, z = vector.unbind(1)
-    return torch.stack([torch.atan2(x, z), torch.atan2(y, torch.hypot(x, z))], 1)
 
 
 def loss_of(told: Tensor, shown: Tensor, seen: Tensor) -> Tensor:
@@ -126,7 +121,7 @@ def _unlikely(off: Tensor, log_variance: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def tested(network: nn.Module, world: Lessons, settings: Settings, batches: int = 6) -> str:
+def tested(network: nn.Module, world: Lessons, settings: Settings, batches: int = 6) -> dict[str, float]:
     """How well it does on people and devices that it does not know."""
     apart = []
     for _ in range(batches):
@@ -137,17 +132,16 @@ def tested(network: nn.Module, world: Lessons, settings: Settings, batches: int 
         apart.append(torch.stack([*torch.rad2deg(off[:, :2].norm(dim=2)).unbind(1), pupil_px], 1)[seen > 0])
     every = torch.cat(apart)
     half, most = torch.quantile(every, torch.tensor([0.5, 0.95], device=every.device), dim=0).tolist()
-    return (
-        f"gaze {half[0]:.2f}° (95 %: {most[0]:.2f}°), before the camera {half[1]:.2f}°, "
-        f"pupil {half[2]:.2f} px of 640 (95 %: {most[2]:.2f})"
-    )
+    return {"gaze_deg": half[0], "gaze_p95_deg": most[0], "axis_deg": half[1], "pupil_px": half[2],
+            "pupil_p95_px": most[2]}  # fmt: skip
 
 
-def train(settings: Settings, work: Path) -> Looker:
+def train(settings: Settings, work: Path) -> tuple[Looker, dict[str, float]]:
+    """The network, and how well it does on people and devices left out."""
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    world, others = world_and_others(settings.people, DEVICE, Lessons)
-    network = Looker(settings.widths, settings.features).to(DEVICE, memory_format=torch.channels_last)
+    world, others = world_and_others(settings.people, settings.seed, DEVICE, Lessons)
+    network = on(Looker(settings.widths, settings.features))
     world.lesson(settings.batch)  # compiles, which is not training
 
     def loss() -> Tensor:
@@ -156,10 +150,11 @@ def train(settings: Settings, work: Path) -> Looker:
             told, _ = network(pictures.contiguous(memory_format=torch.channels_last))
         return loss_of(told, shown, seen)
 
-    learn(
-        network, loss, settings.schedule, lambda: tested(network, others, settings), work / f"looker-{settings.seed}.pt"
-    )
-    return network
+    def check() -> str:
+        return eye_command.told(tested(network, others, settings))
+
+    learn(network, loss, settings.schedule, check, work / f"looker-{settings.seed}.pt")
+    return network, tested(network, others, settings)
 
 
 def write(network: Looker, file: Path) -> None:

@@ -1,6 +1,6 @@
 """The two OpenEDS data sets at the paper's size, for training where there is a GPU and no data set on a disk.
 
-    python -m train.paper FOLDER          writes what is in front of the camera in every frame: 15 MB, no picture
+    python -m train.paper FOLDER          writes what is in front of the camera in every frame: 12 MB, no picture
 
 On the GPU machine `gaze` and `segmentation` draw the pictures of FOLDER with the batched renderer, in half a minute.
 What is hidden from contestants is not in FOLDER: no label of a test sequence, no hidden mask. A picture's look is,

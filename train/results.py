@@ -27,12 +27,16 @@ class Learnt:
     bytes: int = 0
     predictions: str = ""  # file that lies beside this one
     others: list[str] = field(default_factory=list)  # files of what it would answer in other ways
+    epochs: int = 0  # whole ones, where a script counts them
+    device: str = ""
 
 
 def note(out: Path, learnt: Learnt) -> None:
-    """Add a line; the digest of out/NAME.onnx is taken here, if it was written."""
+    """Add a line; here are taken the digest of out/NAME.onnx, if it was written, and what this machine computes on."""
+    import torch  # for those alone who train
+
     file = out / f"{learnt.weights}.onnx"
-    told = asdict(learnt)
+    told = asdict(learnt) | {"device": torch.cuda.get_device_name() if torch.cuda.is_available() else "a CPU"}
     if file.is_file():
         told |= {"sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "bytes": file.stat().st_size}
     with (out / FILE).open("a", encoding="utf-8") as lines:

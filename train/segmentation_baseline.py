@@ -134,7 +134,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         network=network,
         masks=lambda rows: common.masks_of(network, data, rows),
         validation=common.miou(found, data.masks[aside])[0],
-        trained=f"on {len(learnt):,} given labels at 128 × 128, at most {schedule.train_s:.0f} s on one H200",
+        trained=f"on {len(learnt):,} given labels at 128 × 128, at most {schedule.train_s:.0f} s",
     )
 
 

@@ -96,7 +96,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         network=both,
         masks=lambda rows: common.masks_of(both, data, rows, mirrored=True),
         validation=sum(scores) / FOLDS,
-        trained=f"{FOLDS} folds by sequence, one round of pseudo-labels, at most {train_s:.0f} s on one H200",
+        trained=f"{FOLDS} folds by sequence, one round of pseudo-labels, at most {train_s:.0f} s",
     )
 
 

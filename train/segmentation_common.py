@@ -1,4 +1,4 @@
-"""What the five trained solutions of eye-segmentation-v1 share: data on the card, the training loop, what is written.
+"""What the five trained solutions of eye-segmentation-v1 share: data on the card, masks, what is written.
 
 Pictures and the given masks are drawn once and stay on the device. Everything is seeded; a stopped run goes on from its
 last kept epoch. Of the hidden masks nothing is here: FOLDER/asked.txt names the frames that the scorer looks at, and is
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from train import paper, results
-from train.learning import DEVICE
+from train.learning import DEVICE, on
 from train.segmentation_losses import IGNORED
 
 HEIGHT, WIDTH, CLASSES = 400, 640, 4
@@ -90,8 +90,7 @@ def placed(network: nn.Module, seed: int) -> nn.Module:
     for part in network.modules():
         if isinstance(part, nn.Conv2d | nn.BatchNorm2d | nn.PReLU):
             part.reset_parameters()
-    layout = torch.channels_last if DEVICE == "cuda" else torch.contiguous_format
-    return network.to(DEVICE, memory_format=layout)  # type: ignore[call-overload,no-any-return]
+    return on(network)
 
 
 def asked(network: nn.Module, pictures: Tensor) -> Tensor:

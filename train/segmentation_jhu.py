@@ -1,7 +1,7 @@
 """JHU, third of the sparse segmentation challenge, rebuilt: U-Nets that teach one another by pseudo-labels.
 
 As published: an ensemble of U-Nets and heavy pseudo-labelling. What widths and how many networks is not told there.
-Here: two U-Nets of 1.9 M parameters at 640 × 400. Scaled down: each learns from the given labels, both label a quarter
+Here: two U-Nets of 2.0 M parameters at 640 × 400. Scaled down: each learns from the given labels, both label a quarter
 of the unlabelled frames together, and each goes on with these; 96 s of a GPU in all.
 
     python -m train.segmentation_jhu --data FOLDER --out FOLDER
@@ -70,7 +70,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         network=both,
         masks=lambda rows: common.masks_of(both, data, rows),
         validation=common.miou(found, data.masks[aside])[0],
-        trained=f"{MEMBERS} networks, pseudo-labels on every {EVERY}th frame, at most {train_s:.0f} s on one H200",
+        trained=f"{MEMBERS} networks, pseudo-labels on every {EVERY}th frame, at most {train_s:.0f} s",
     )
 
 

@@ -143,7 +143,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         masks=everything,
         validation=mean,
         trained=f"on {len(learnt):,} given labels and {len(world.plates):,} other people, "
-        f"at most {schedule.train_s:.0f} s on one H200",
+        f"at most {schedule.train_s:.0f} s",
         others={"palestra_alone": alone},
         inputs=(1, *SIZE),
     )

@@ -144,7 +144,7 @@ def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
         network=mean,
         masks=lambda rows: common.masks_of(mean, data, rows),
         validation=common.miou(found, data.masks[aside])[0],
-        trained=f"{MEMBERS} networks on {len(learnt):,} given labels, at most {train_s:.0f} s on one H200",
+        trained=f"{MEMBERS} networks on {len(learnt):,} given labels, at most {train_s:.0f} s",
     )
 
 

@@ -17,6 +17,7 @@ from palestra.solutions import cards
 from train import results
 
 PREDICTIONS = Path("docs/predictions")
+NOTED = ("parameters", "train_s", "epochs", "device", "trained", "checked", "sha256", "bytes")
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def ship_all(folder: Path, commit: str = "", unshipped: bool = False) -> list[st
         file, known = folder / f"{learnt.weights}.onnx", cards.card(learnt.weights)
         if (known.shipped or unshipped) and file.is_file():
             shutil.copyfile(file, cards.path(learnt.weights))
-        told = {key: getattr(learnt, key) for key in ("parameters", "train_s", "trained", "checked", "sha256", "bytes")}
+        told = {key: getattr(learnt, key) for key in NOTED}
         if learnt.predictions:
             told["predictions"] = keep(folder / learnt.predictions)
         for other in learnt.others:

@@ -1,6 +1,6 @@
 """The tables of docs/eye.md and docs/annotate.md: what was published, what solutions come to here, how fast they are.
 
-    python -m train.tables [--only gaze segmentation near-eye hard speed]
+    python -m train.tables [--only gaze segmentation near-eye hard speed small annotate]
 
 Each table is printed and put into the page, between two marks that name it. Answers to the test split were made where
 the GPU was and lie in docs/predictions; here they are scored, as `palestra score` does. Scores are written on the model

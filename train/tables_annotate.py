@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from palestra import console
 from palestra.annotate_drawing import overlay, sheet
+from palestra.solutions import cards
 from palestra.solutions.eye_reader import Reading, read
 from palestra.worlds import eye_optics as optics
 from palestra.worlds.eye import Renderer
@@ -184,13 +185,14 @@ ROWS: dict[str, Callable[[], Iterable[Try]]] = {
 
 
 def tables(work: Path, size: str) -> dict[str, str]:
-    rows = []
+    found = []
     with console.progress("annotating", len(ROWS)) as advance:
-        for title, tries in ROWS.items():
-            rows.append(row(title, list(tries())))
+        for tries in ROWS.values():
+            found.append(outcome(list(tries())))
             advance(1)
     if size == "paper":
         draw_sheet(SHEET)
+        cards.stamp("eye_reader", scores=found[0].scores())
     head = [
         "pictures",
         "how many",
@@ -199,7 +201,7 @@ def tables(work: Path, size: str) -> dict[str, str]:
         "its long axis off",
         "the eye's axis off",
     ]
-    return {"annotate": markdown(head, rows)}
+    return {"annotate": markdown(head, [[title, *one.cells()] for title, one in zip(ROWS, found, strict=True)])}
 
 
 def draw_sheet(file: Path) -> None:
@@ -213,17 +215,32 @@ def draw_sheet(file: Path) -> None:
     cv2.imwrite(str(file), sheet(cells)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 88])
 
 
-def row(title: str, tries: list[Try]) -> list[str]:
-    """Of those that it is sure of: 50 / 95 % of errors."""
+@dataclass(frozen=True)
+class Outcome:
+    """How many pictures are read for sure, and how far off those are."""
+
+    tries: int
+    sure: int
+    off: NDArray[np.float64]  # (2, 3), or nothing: 50 and 95 % of how far centre, long axis and the eye's axis are off
+
+    def cells(self) -> list[str]:
+        first = [str(self.tries), f"{self.sure / self.tries:.0%}"]
+        if not len(self.off):
+            return [*first, "", "", ""]
+        centre, long, axis = (f"{half:.1f} / {most:.1f}" for half, most in self.off.T)
+        return [*first, centre, f"{long} %", f"{axis}°"]
+
+    def scores(self) -> dict[str, float]:
+        names = ("pupil_px", "pupil_percent", "axis_deg")
+        off = {f"{name}_p{share}": value for share, row in zip((50, 95), self.off, strict=True)
+               for name, value in zip(names, row, strict=True)}  # fmt: skip
+        return {name: round(float(value), 4) for name, value in {"sure": self.sure / self.tries, **off}.items()}
+
+
+def outcome(tries: list[Try]) -> Outcome:
     pairs = [(one, reading) for one in tries if (reading := read(one.image)).sure]
-    cells = [title, str(len(tries)), f"{len(pairs) / len(tries):.0%}"]
     off = np.array([errors(one, reading) for one, reading in pairs if one.pupil and one.axis and reading.pupil])
-    if not len(off):
-        return [*cells, "", "", ""]
-    half, most = np.percentile(off, [50, 95], axis=0)
-    pairs_of = zip(half, most, strict=True)
-    centre, long, axis = (f"{a:.1f} / {b:.1f}" for a, b in pairs_of)
-    return [*cells, centre, f"{long} %", f"{axis}°"]
+    return Outcome(len(tries), len(pairs), np.percentile(off, [50, 95], axis=0) if len(off) else off)
 
 
 def errors(one: Try, reading: Reading) -> tuple[float, float, float]:

@@ -18,7 +18,9 @@ from palestra.playing import Play
 from palestra.pool import in_processes
 from palestra.records import Track
 from palestra.scoring import Sheet
+from palestra.solutions import cards
 from palestra.solutions import near_eye_gaze_palestra as ours
+from palestra.solutions.near_eye_seen import NETWORK
 from train.tables_page import markdown
 from train.tables_scored import made
 
@@ -27,10 +29,13 @@ Job = tuple[Path, pl.DataFrame, ours.Model]
 
 
 def tables(work: Path, size: str) -> dict[str, str]:
-    return {"near-eye": _offline(work), "near-eye live": _live(work)}
+    scores: dict[str, float] = {}  # of ours, for its card
+    told = {"near-eye": _offline(work, scores), "near-eye live": _live(work, scores)}
+    cards.stamp(NETWORK, scores=scores)
+    return told
 
 
-def _offline(work: Path) -> str:
+def _offline(work: Path, scores: dict[str, float]) -> str:
     track = registry.track("near-eye-gaze-v1")
     rows = []
     for seed in SEEDS:
@@ -38,6 +43,7 @@ def _offline(work: Path) -> str:
         sheet = scoring.load(track, data)
         without, with_five = (_pe(track, sheet, answers) for answers in _ours(track, data))
         pupil = _pe(track, sheet, _solved(track, "pupil", data, sheet))
+        scores[f"pe_deg_small_{seed}"] = round(with_five, 4)
         rows.append([f"small, seed {seed}", *(f"{pe:.2f}°" for pe in (pupil, without, with_five)),
                      f"{without / with_five:.1f}×"])  # fmt: skip
     return markdown(["data", "`pupil`", "ours without the five", "ours with the five", "five help by"], rows)
@@ -74,7 +80,7 @@ def _answered(job: Job) -> tuple[pl.DataFrame, ...]:
     )
 
 
-def _live(work: Path) -> str:
+def _live(work: Path, scores: dict[str, float]) -> str:
     track = registry.track("near-eye-live-v1")
     rows = []
     for seed in SEEDS:
@@ -83,5 +89,6 @@ def _live(work: Path) -> str:
             order = Play(pace="fast", watched=False, trusted=True)
             played = play_live(track, data, Guests(["pupil", "palestra"]), order, Path(folder) / "run")
         found = [played.scored[name].result.metrics[track.ranks.name].value for name in ("pupil", "palestra")]
+        scores[f"live_pe_deg_tiny_{seed}"] = round(found[1], 4)
         rows.append([f"tiny, seed {seed}", *(f"{pe:.2f}°" for pe in found)])
     return markdown(["data", "`pupil`", "ours"], rows)

@@ -1,6 +1,6 @@
 """How long networks take for one picture on one core, beside a ResNet-18 at 256 × 160 in the same run.
 
-Time does not hang on weights: what is not shipped is built and timed untrained.
+Time does not hang on weights: all but ours are built and timed untrained.
 """
 
 import tempfile

@@ -39,14 +39,16 @@ class Card:
     seed: int
     data: str
     parameters: int  # with those of its forecaster, where that has a card of its own
-    trained: str  # on what and for how long, in words
+    trained: str  # on what and for how long at most, in words
     make: str  # "make train-NAME", which brings them from nothing
     shipped: bool = True  # with the package
     sha256: str = ""  # of the file; empty as long as nobody trained it
     bytes: int = 0
     file: str = ""  # beside the card; NAME.onnx where it says nothing
     commit: str = ""  # of the script, where it is known
-    train_s: float = 0.0  # that it took from start to end, compiling included and drawing the data set not
+    train_s: float = 0.0  # of the last run, compiling included and drawing the data set not
+    epochs: int = 0  # whole ones, where its script counts them
+    device: str = ""  # that it was trained on
     predictions: str = ""  # sha256 of what it answered to the test split, in docs/predictions
     checked: Mapping[str, float] = field(default_factory=dict)  # on whom its training was watched: validation people
     scores: Mapping[str, float] = field(default_factory=dict)  # metric → value on the test split

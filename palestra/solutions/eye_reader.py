@@ -4,8 +4,8 @@
     if reading.sure: print(reading.pupil, reading.gaze_deg)
 
 A network says what it sees. It is believed where the picture, its mirror image and a smaller copy of it give the same
-answer, no less clear than upside down, and where that answer has the shape of an eye; else the reading tells why it is
-not sure, and no numbers.
+answer, hardly less clear than upside down, and where that answer has the shape of an eye; else the reading tells why
+it is not sure, and no numbers.
 """
 
 from collections.abc import Iterable

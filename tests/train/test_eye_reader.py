@@ -43,7 +43,8 @@ def test_who_tells_the_truth_is_punished_least(world):
 
 def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_same(tmp_path, capsys):
     script.train(replace(script.SMALL, steps=1), tmp_path)
-    network = script.train(script.SMALL, tmp_path)
+    network, checked = script.train(script.SMALL, tmp_path)
+    assert 0 <= checked["miou"] <= 1 and 0 <= checked["eye_or_not"] <= 1 and checked["axis_deg"] > 0
     lines = capsys.readouterr().out.splitlines()
     epochs = [line.split(",")[0] for line in lines if ": epoch" in line]
     assert epochs == ["reader-0: epoch 1", "reader-0: epoch 2"]

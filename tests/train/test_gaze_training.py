@@ -49,7 +49,9 @@ def test_a_script_trains_predicts_every_test_sequence_and_writes_its_networks(sc
     assert all((tmp_path / file).is_file() for file in files)
     noted = {learnt.weights: learnt for learnt in results.read(tmp_path)}
     assert {f"{name}.onnx" for name in noted} == set(files) and all(learnt.sha256 for learnt in noted.values())
-    answers = json.loads((tmp_path / noted[files[0].removesuffix(".onnx")].predictions).read_text())
+    first = noted[files[0].removesuffix(".onnx")]
+    assert first.epochs == 1 and first.device and "epochs" not in first.checked
+    answers = json.loads((tmp_path / first.predictions).read_text())
     assert sorted(answers) == data.names["test"]
     for steps in answers.values():
         assert list(steps) == ["50", "51", "52", "53", "54"]

@@ -26,7 +26,8 @@ def world():
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
-    made = script.train(replace(script.SMALL, steps=1), tmp_path_factory.mktemp("work"))
+    made, checked = script.train(replace(script.SMALL, steps=1), tmp_path_factory.mktemp("work"))
+    assert 0 < checked["pupil_px"] <= checked["pupil_p95_px"]
     with torch.no_grad():
         made.facts.bias[-1] = 50.0  # it takes every eye for open, as nothing is told of others
     return made

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+pytest.importorskip("torch")
+
 from palestra.solutions import cards
 from tests.eye_networks import weights_in
 from train import results, ship
