@@ -19,6 +19,7 @@ from palestra.web.askers import address_of, language_of, local_path
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.gate import caller_of, viewer_from
 from palestra.web.missing import there
+from palestra.web.rendering import render
 from palestra.web.site import Site, in_thread
 from palestra.web.translating import shown
 
@@ -116,9 +117,12 @@ def report(site: Site, request: Asked, submission: str) -> Response[bytes]:
     """The track's page of a result, as this viewer may see it."""
     viewer, one = viewer_from(request), site.state.submissions.get(submission)
     score = score_seen(site.state, one, viewer, site.now) if one and sees_submission(one, viewer) else None
-    digest = score.files.get("organiser-report", score.report) if score and viewer.is_organiser else None
-    digest = digest or (score.report if score else "")
-    return report_in(site.contest.files.read(there(digest or None, missing.REPORT)), language_of(request))
+    score = there(score, missing.REPORT)
+    digest = score.files.get("organiser-report", score.report) if viewer.is_organiser else score.report
+    if not digest:  # a page that framed the last report asks just after everything was scored again
+        later = render("report_later.html", language_of(request)).encode()
+        return Response(later, media_type=MediaType.HTML, headers={"content-security-policy": REPORT_POLICY})
+    return report_in(site.contest.files.read(digest), language_of(request))
 
 
 def report_in(stored: bytes, language: str) -> Response[bytes]:

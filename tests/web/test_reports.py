@@ -33,6 +33,18 @@ def test_the_report_of_a_result_is_in_the_language_of_the_page(
         assert_follows_the_language(people[role], "/submissions/s9/report")
 
 
+def test_until_there_is_a_report_of_a_new_result_its_frame_says_so(
+    world: World, people: dict[str, As], stored: str
+) -> None:
+    world.submit("s9", "t1")
+    world.add(e.SubmissionAccepted("s9"), e.ResultMade("s9", 1, numbers(1.0), world.put("{}")), by="w")
+    found = people["captain"].get("/submissions/s9/report?lang=en")
+    assert found.status_code == 200 and "There is no report of this result yet." in found.text
+    assert "frame-ancestors" not in found.headers["content-security-policy"]
+    assert "尚未生成" in people["organiser"].get("/submissions/s9/report?lang=zh").text
+    assert people["rival"].get("/submissions/s9/report").status_code == 404
+
+
 def test_the_report_of_a_verification_is_in_the_language_of_the_page(
     world: World, people: dict[str, As], stored: str
 ) -> None:
