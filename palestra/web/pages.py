@@ -118,7 +118,7 @@ def report(site: Site, request: Asked, submission: str) -> Response[bytes]:
     viewer, one = viewer_from(request), site.state.submissions.get(submission)
     score = score_seen(site.state, one, viewer, site.now) if one and sees_submission(one, viewer) else None
     score = there(score, missing.REPORT)
-    digest = score.files.get("organiser-report", score.report) if viewer.is_organiser else score.report
+    digest = (viewer.is_organiser and score.files.get("organiser-report")) or score.report
     if not digest:  # a page that framed the last report asks just after everything was scored again
         later = render("report_later.html", language_of(request)).encode()
         return Response(later, media_type=MediaType.HTML, headers={"content-security-policy": REPORT_POLICY})

@@ -45,6 +45,16 @@ def test_until_there_is_a_report_of_a_new_result_its_frame_says_so(
     assert people["rival"].get("/submissions/s9/report").status_code == 404
 
 
+def test_an_organiser_without_a_report_of_their_own_reads_the_team_s(
+    world: World, people: dict[str, As], stored: str
+) -> None:
+    scores = world.put("{}")
+    world.submit("s9", "t1")
+    made = e.ResultMade("s9", 1, numbers(1.0), world.put("{}"), files={"scores": scores})
+    world.add(e.SubmissionAccepted("s9"), made, e.ReportMade("s9", scores, stored), by="w")
+    assert_follows_the_language(people["organiser"], "/submissions/s9/report")
+
+
 def test_the_report_of_a_verification_is_in_the_language_of_the_page(
     world: World, people: dict[str, As], stored: str
 ) -> None:
