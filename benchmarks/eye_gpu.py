@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from palestra.worlds import eye_batch
-from palestra.worlds.eye import Renderer
-from palestra.worlds.eye_scene import draw_camera, draw_person
-from palestra.worlds.people import Census, draw_profiles
+from palestra.eyes.simulator import torch_renderer
+from palestra.eyes.simulator.people import Census, draw_profiles
+from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.scene import draw_camera, draw_person
 from train import gaze_common, gaze_eymazing, gaze_vectors
 from train.networks import ResNet
 
 PLATES, BATCH = 256, 512
 POOL, EPOCHS = 150, 2  # batches that the training loop goes through, and how often
 SECONDS = 5.0
-Renders = Callable[..., eye_batch.Pictures]
+Renders = Callable[..., torch_renderer.Pictures]
 CENSUS = Census(
     {"female": 128, "male": 128},
     {"asian": 80, "caucasian": 120, "other": 56},
@@ -38,7 +38,7 @@ CENSUS = Census(
 def painted(job: tuple[int, object]) -> dict[str, np.ndarray]:
     seed, profile = job
     rng = np.random.default_rng(seed)
-    return eye_batch.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))
+    return torch_renderer.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))
 
 
 def per_second(step: Callable[[], None]) -> float:
@@ -55,14 +55,14 @@ def per_second(step: Callable[[], None]) -> float:
     return batches * BATCH / (time.perf_counter() - started)
 
 
-def looks(generator: torch.Generator) -> eye_batch.Looks:
+def looks(generator: torch.Generator) -> torch_renderer.Looks:
     def uniform(low: float, high: float, *more: int) -> torch.Tensor:
         return low + (high - low) * torch.rand(BATCH, *more, device="cuda", generator=generator)
 
     yaw, pitch = uniform(-0.35, 0.35), uniform(-0.3, 0.3)
     gaze = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
     plate = torch.randint(PLATES, (BATCH,), device="cuda", generator=generator)
-    return eye_batch.Looks(plate, gaze, uniform(2, 6), uniform(0.4, 1))
+    return torch_renderer.Looks(plate, gaze, uniform(2, 6), uniform(0.4, 1))
 
 
 def training_loop(pictures: torch.Tensor, small: bool = False) -> float:
@@ -84,7 +84,7 @@ def training_loop(pictures: torch.Tensor, small: bool = False) -> float:
 
 
 @torch.no_grad()
-def pool_of(rendered: Renders, plates: eye_batch.Plates, generator: torch.Generator) -> torch.Tensor:
+def pool_of(rendered: Renders, plates: torch_renderer.Plates, generator: torch.Generator) -> torch.Tensor:
     """(n, 160, 256) pictures, drawn once, as the scripts have them."""
     some = (rendered(plates, looks(generator)).image[:, None] for _ in range(POOL))
     small = (functional.interpolate(one, (160, 256), mode="bilinear", antialias=True) for one in some)
@@ -99,10 +99,10 @@ def main() -> int:
     with ProcessPoolExecutor() as pool:
         started = time.perf_counter()
         jobs = list(enumerate(draw_profiles(CENSUS, np.random.default_rng(0))))
-        plates = eye_batch.stack(list(pool.map(painted, jobs, chunksize=8))).to("cuda")
+        plates = torch_renderer.stack(list(pool.map(painted, jobs, chunksize=8))).to("cuda")
         print(f"{PLATES} plates painted on the processors in {time.perf_counter() - started:.1f} s")
     generator = torch.Generator("cuda").manual_seed(0)
-    rendered = torch.compile(eye_batch.render, dynamic=False)
+    rendered = torch.compile(torch_renderer.render, dynamic=False)
 
     def render() -> None:
         with torch.no_grad():
@@ -111,7 +111,7 @@ def main() -> int:
 
     def eager() -> None:
         with torch.no_grad():
-            eye_batch.render(plates, looks(generator))
+            torch_renderer.render(plates, looks(generator))
 
     network = ResNet(3).cuda().to(memory_format=torch.channels_last)
     trained = torch.compile(network)

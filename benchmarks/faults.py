@@ -25,13 +25,14 @@ from pathlib import Path
 from sqlalchemy import create_engine, make_url, text
 
 from benchmarks import server_contest as sc
-from palestra import making, registry
-from palestra.contest import log
+from palestra import registry
 from palestra.contest.contest import Contest
-from palestra.contest.database import reading
-from palestra.contest.fold import fold
-from palestra.contest.place import Place
-from palestra.contest.state import UNDER_WAY
+from palestra.contest.location import Place
+from palestra.contest.log import chain
+from palestra.contest.log.fold import fold
+from palestra.contest.log.state import UNDER_WAY
+from palestra.contest.storage.database import reading
+from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.records import Order
 from palestra.remote import Server
@@ -105,7 +106,7 @@ def run(
 def _prepare(folder: Path, database: str) -> Place:
     base = sc.new_place(folder)
     track, order = registry.track("near-eye-gaze-v1"), Order("tiny", 0, ("images",))
-    making.run(track, order, making.plan(track, order), folder / "data", lambda count: None)
+    make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     assert track.write and track.blank
     track.write(track.blank(track.trials(folder / "data")), folder / "good.csv")
     (folder / "bad.csv").write_text("person,group,frame,x,y\nnobody,1,1,0,0\n")
@@ -118,7 +119,10 @@ def _start(name: str, place: Place, port: int, folder: Path) -> subprocess.Popen
     words += ["--database", place.database] if place.database else []
     with (folder / f"{name}.log").open("ab") as out:
         return subprocess.Popen(
-            [sys.executable, "-m", "palestra.cli", "contest", *words], stdout=out, stderr=out, start_new_session=True
+            [sys.executable, "-m", "palestra.cli.app", "contest", *words],
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
 
 
@@ -192,8 +196,8 @@ def _count(contest: Contest, tally: Tally, killed: Counter[str]) -> None:
     contest.catch_up()  # reports may have come after the last result
     state = contest.state
     with reading(contest.engine) as connection:
-        verdict = log.verify(connection)
-        events = list(log.read(connection))
+        verdict = chain.verify(connection)
+        events = list(chain.read(connection))
     again = fold(events)
     again.hash = state.hash
     made = Counter(event.body.submission for event in events if type(event.body).__name__ == "SubmissionMade")  # type: ignore[union-attr]

@@ -22,19 +22,20 @@ import numpy as np
 from sqlalchemy import Engine, event
 
 from benchmarks import server_contest as sc
-from palestra import making, registry
-from palestra.contest import events as e
+from palestra import registry
 from palestra.contest.contest import Contest
-from palestra.contest.database import open_database
-from palestra.contest.files import Files
-from palestra.contest.labour import worker_of
-from palestra.contest.place import Place
-from palestra.contest.rules import Words
-from palestra.contest.submitting import Sent, receive
-from palestra.contest.uploads import Uploads
-from palestra.metrics.cores import usable_cores
+from palestra.contest.decisions.submissions import Sent, receive
+from palestra.contest.location import Place
+from palestra.contest.log import events as e
+from palestra.contest.storage.database import open_database
+from palestra.contest.storage.files import Files
+from palestra.contest.storage.uploads import Uploads
+from palestra.contest.workers.setup import worker_of
+from palestra.datasets import make
+from palestra.parallel import usable_cores
 from palestra.records import Order
-from palestra.web.feed import PAUSE_S
+from palestra.text import Words
+from palestra.web.stream.feed import PAUSE_S
 
 BUSY = 0.8  # of the time: beyond that, queues grow long
 STEPS = (1, 10, 1_000)
@@ -132,11 +133,11 @@ def _acts(contest: Contest, seconds: float) -> float:
 def _submission(sizes: Sizes, folder: Path) -> tuple[float, float, float, int, int]:
     """One submission through upload, check and score, in this process: its commits, its events' commits, seconds of a
     core, rows and bytes."""
-    from palestra.contest.doing import do
+    from palestra.contest.workers.jobs import do
 
     place, track = sc.new_place(folder), registry.track("near-eye-gaze-v1")
     order = Order(sizes.order, 0, ("images",))  # type: ignore[arg-type]
-    making.run(track, order, making.plan(track, order), folder / "data", lambda count: None)
+    make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     assert track.write and track.blank
     trials, file = track.trials(folder / "data"), folder / "answers.csv"
     track.write(track.blank(trials), file)
@@ -169,11 +170,11 @@ def _hand_in(contest: Contest, uploads: Uploads, file: Path, team: int) -> None:
 
 def _work_off(place: Place, contest: Contest, do: Callable[..., object]) -> float:
     """Everything that is queued, done here and now; processor time of the work alone."""
-    from palestra.contest import jobs
+    from palestra.contest.queue import queue
 
     worker = worker_of(place, contest, capacity=1)
     spent = 0.0
-    while job := jobs.lease(contest.engine, worker.name, list(worker.executors), contest.now()):
+    while job := queue.lease(contest.engine, worker.name, list(worker.executors), contest.now()):
         assignment = worker.begin(job)
         started = time.process_time()
         outcome = do(assignment)

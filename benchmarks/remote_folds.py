@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 
 from benchmarks.remote_reading import Line, best_s, recording
-from palestra import benching, registry
-from palestra.contest.executors import ProcessExecutor
-from palestra.formats import eyediap
+from palestra import registry
+from palestra.contest.workers.executors import ProcessExecutor
+from palestra.evaluation import run
 from palestra.metrics.rays import distances_m, passing_angles_deg, pixel_distances, sight_angles_deg
-from palestra.metrics.space import Head
+from palestra.metrics.transforms import Head
 from palestra.records import Material
+from palestra.tracks.remote_gaze import eyediap
 
 TWO_WORKERS_AT_LEAST, RAYS_AT_MOST = 1.7, 15.0
 FOLDS, FRAMES = 16, 1000
@@ -61,8 +62,8 @@ class Busy:
 def folds_s(folder: Path, folds: int, rounds: int) -> tuple[float, float]:
     """The shortest time of a protocol on one worker and on two; they take turns, so that all meet the same machine."""
     track = registry.track("remote-gaze-v1")
-    bench = benching.bench_of(track, "1-FT", write_sessions(folder / "data", folds))
-    who = benching.contender(track, f"{Path(__file__).resolve()}:Busy", {"rounds": str(rounds)})
+    bench = run.bench_of(track, "1-FT", write_sessions(folder / "data", folds))
+    who = run.contender(track, f"{Path(__file__).resolve()}:Busy", {"rounds": str(rounds)})
     taken = [
         [_bench_s(bench, who, workers, folder / f"{turn}-{workers}") for workers in (1, 2)] for turn in range(TURNS)
     ]
@@ -70,11 +71,11 @@ def folds_s(folder: Path, folds: int, rounds: int) -> tuple[float, float]:
     return one_s, two_s
 
 
-def _bench_s(bench: benching.Bench, who: benching.Contender, workers: int, kept: Path) -> float:
+def _bench_s(bench: run.Bench, who: run.Contender, workers: int, kept: Path) -> float:
     started = time.perf_counter()
     executor = ProcessExecutor(workers)
     try:
-        benching.answers(bench, who, executor, kept, lambda count: None)
+        run.answers(bench, who, executor, kept, lambda count: None)
     finally:
         executor.close()
     return time.perf_counter() - started

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.formats import eyediap
-from palestra.formats.eyediap_names import session_file
-from palestra.metrics.space import KINECT_TO_WORLD, Camera, Head
+from palestra.metrics.transforms import KINECT_TO_WORLD, Camera, Head
+from palestra.tracks.remote_gaze import eyediap
+from palestra.tracks.remote_gaze.eyediap.names import session_file
 
 FRAMES = {"A": 4500, "B": 5400}  # 2.5 and 3 minutes at 30 Hz
 TRIES = 5

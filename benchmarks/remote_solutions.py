@@ -23,7 +23,7 @@ BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 def row_of(data: Path, protocol: str) -> str:
     """A line of the table."""
     told = ["bench", "remote-gaze-v1", *SOLUTIONS, "--protocol", protocol, "--data", str(data), "--json"]
-    done = subprocess.run([sys.executable, "-m", "palestra.cli", *told], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-m", "palestra.cli.app", *told], stdout=subprocess.PIPE, check=True)
     found = {result["entrant"]: result["metrics"] for result in msgspec.json.decode(done.stdout)["results"]}
     return f"| {protocol} | {' | '.join(_cell(found[name]) for name in SOLUTIONS)} |"
 

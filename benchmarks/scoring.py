@@ -16,12 +16,13 @@ import polars as pl
 
 from benchmarks import scoring_kernels
 from benchmarks.scoring_kernels import Row, medians_s, table
-from palestra import making, registry
-from palestra.collect.files import collect
-from palestra.formats import openeds_segmentation as openeds
-from palestra.formats.masks import encode_mask, png_bytes
+from palestra import registry
+from palestra.datasets import make
 from palestra.records import Order
-from palestra.scoring import load, score_trials, whole
+from palestra.scoring.score import load, score_trials, whole
+from palestra.scoring.submission import collect
+from palestra.tracks.eye_segmentation import format as openeds
+from palestra.tracks.eye_segmentation.masks import encode_mask, png_bytes
 
 PNG_MASKS = 400
 MEMORY_MB = 500
@@ -29,7 +30,7 @@ MEMORY_MB = 500
 # their parent held.)
 MEASURED = """
 import sys
-from palestra.cli import main
+from palestra.cli.app import main
 try:
     main()
 finally:
@@ -131,7 +132,7 @@ def made(track_id: str, size: str, folder: Path, without: tuple[str, ...] = ("im
     track, data = registry.track(track_id), folder / f"{track_id}-{size}"
     if not data.exists():
         order = Order(size, 0, without)  # type: ignore[arg-type]
-        making.run(track, order, making.plan(track, order), data, lambda weight: None)
+        make.run(track, order, make.plan(track, order), data, lambda weight: None)
     return data
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.metrics.angles import angles_deg
-from palestra.metrics.order import at_shares, weighted_at_shares
-from palestra.metrics.overlap import count_overlap
-from palestra.metrics.resample import draw_weights
+from palestra.metrics.bootstrap import draw_weights
+from palestra.metrics.iou import count_overlap
+from palestra.metrics.quantiles import at_shares, weighted_at_shares
 
 Floats32 = NDArray[np.float32]
 Masks = NDArray[np.uint8]

@@ -22,10 +22,11 @@ import httpx
 import numpy as np
 
 from benchmarks import server_contest as sc
-from palestra import making, registry
-from palestra.contest.boards import Boards
+from palestra import registry
+from palestra.contest.boards.cache import Boards
 from palestra.contest.contest import Contest
-from palestra.contest.seeing import NOBODY
+from palestra.contest.visibility import NOBODY
+from palestra.datasets import make
 from palestra.records import Order
 from palestra.remote import Server
 
@@ -132,7 +133,7 @@ def upload_to_board(counts: Counts, folder: Path) -> None:
     place = sc.new_place(folder)
     track = registry.track("near-eye-gaze-v1")
     order = Order(counts.size, 0, ("images",))  # type: ignore[arg-type]
-    making.run(track, order, making.plan(track, order), folder / "data", lambda count: None)
+    make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     file = folder / "answers.csv"
     assert track.write and track.blank
     trials = track.trials(folder / "data")
@@ -164,12 +165,12 @@ COLD = """
 import sys, time
 started = time.perf_counter()
 from pathlib import Path
-from palestra.contest.place import Place
-from palestra.web.serving import Serve, site_of
+from palestra.contest.location import Place
+from palestra.web.server import Serve, site_of
 from palestra.web.app import create_app
 site = site_of(Serve(Place(Path(sys.argv[1]))))
 create_app(site)
-body = site.pictured.board_json("gaze", __import__("palestra.contest.seeing", fromlist=["NOBODY"]).NOBODY)[1]
+body = site.pictured.board_json("gaze", __import__("palestra.contest.visibility", fromlist=["NOBODY"]).NOBODY)[1]
 print(time.perf_counter() - started, site.state.seq, len(body))
 """
 
@@ -212,7 +213,7 @@ def all_at_once(counts: Counts, folder: Path) -> None:
     place = sc.new_place(folder)
     track = registry.track("near-eye-gaze-v1")
     order = Order("tiny", 0, ("images",))
-    making.run(track, order, making.plan(track, order), folder / "data", lambda count: None)
+    make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     file = folder / "answers.csv"
     assert track.write and track.blank
     track.write(track.blank(track.trials(folder / "data")), file)

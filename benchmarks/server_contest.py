@@ -13,12 +13,13 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from palestra.contest import events as e
-from palestra.contest import keys, log, passwords
+from palestra.contest.accounts import passwords, tokens
 from palestra.contest.contest import LOG_CHANNEL, Contest, notify
-from palestra.contest.database import writing
-from palestra.contest.events import Body
-from palestra.contest.place import Place
+from palestra.contest.location import Place
+from palestra.contest.log import chain
+from palestra.contest.log import events as e
+from palestra.contest.log.events import Body
+from palestra.contest.storage.database import writing
 from palestra.records import Estimate
 
 METRICS = ("pe_deg", "p50_deg", "p95_deg", "mean_deg")
@@ -82,20 +83,20 @@ def fill(contest: Contest, teams: int, events: int) -> None:
             bodies += scored(f"s{number:07d}", team, float(rng.normal(3 + 0.02 * team, 0.1)), draws[team])
             number += 1
         with writing(contest.engine) as connection:
-            log.append(connection, bodies, "bench", contest.now())
+            chain.append(connection, bodies, "bench", contest.now())
         written, bodies = written + len(bodies), []
 
 
 def write(contest: Contest, bodies: list[Body]) -> None:
     """Append events as a worker elsewhere would."""
     with writing(contest.engine) as connection:
-        log.append(connection, bodies, "bench", contest.now())
+        chain.append(connection, bodies, "bench", contest.now())
         notify(connection, LOG_CHANNEL)
 
 
 def token_of(contest: Contest, account: str) -> str:
     with writing(contest.engine) as connection:
-        return keys.make(connection, "token", account, contest.now(), HOUR_MS, ("read", "submit"), "bench")[0]
+        return tokens.make(connection, "token", account, contest.now(), HOUR_MS, ("read", "submit"), "bench")[0]
 
 
 def set_password(contest: Contest, account: str, name: str) -> None:
@@ -132,7 +133,17 @@ def process(words: list[str], log_file: Path) -> Iterator[subprocess.Popen[bytes
 def serving(place: Place, workers: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The server of a contest at an address."""
     port = free_port()
-    words = ["-m", "palestra.cli", "contest", "serve", str(place.file), "--port", str(port), "--workers", str(workers)]
+    words = [
+        "-m",
+        "palestra.cli.app",
+        "contest",
+        "serve",
+        str(place.file),
+        "--port",
+        str(port),
+        "--workers",
+        str(workers),
+    ]
     if place.database:
         words += ["--database", place.database]
     with process(words, place.home / "serve.log") as child:

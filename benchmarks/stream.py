@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks import stream_runs as runs
 from benchmarks.stream_bare import EVERY_S
 from benchmarks.stream_peers import Case, Taken, compare, write_bundle
-from palestra import playing
-from palestra.entrants import sandbox
+from palestra.live import run as playing
+from palestra.sandbox import sandbox
 
 NAMES = {
     "bare": "bare Unix socket (limit)",

@@ -29,13 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.stream_bare import ending, in_child, ping, ponging
-from palestra.collect import stream
-from palestra.collect.stream import Clock, Decision, FastLine, Line, VirtualClock
-from palestra.collect.wall import WallClock
-from palestra.entrants import bundle, sandbox
+from palestra.entrants import bundle
 from palestra.entrants.program import Program
-from palestra.recording import Head, Recorder, Who
+from palestra.live import stream
+from palestra.live.recording import Head, Recorder, Who
+from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
+from palestra.live.wall_clock import WallClock
 from palestra.records import Tick
+from palestra.sandbox import sandbox
 
 CHANNELS, SAMPLES, RATE_HZ = 33, 50, 250
 PACKET_S = SAMPLES / RATE_HZ

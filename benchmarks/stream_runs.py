@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.stream_bare import be_busy, ending, in_child, sleep_ticks
-from palestra import making, playing, registry
-from palestra.formats import emotion_material as material
-from palestra.formats.emotion_eeg import open_recording, recordings, write_recording
-from palestra.recording import Recording
+from palestra import registry
+from palestra.datasets import make
+from palestra.live import run as playing
+from palestra.live.recording import Recording
 from palestra.records import Order
+from palestra.tracks.emotion_eeg import experiment as material
+from palestra.tracks.emotion_eeg.format import open_recording, recordings, write_recording
 
 TRACK = "emotion-eeg-v1"
 FIRST = 81  # test people have the numbers from here on
@@ -32,7 +34,7 @@ LOADED = "import pickle, sys; kept = pickle.load(open(sys.argv[1], 'rb')); print
 MEASURED = """
 import sys
 from pathlib import Path
-from palestra.cli import main
+from palestra.cli.app import main
 told = Path(sys.argv.pop(1))
 try:
     main()
@@ -122,7 +124,7 @@ def link_people(folder: Path, size: str, people: int) -> None:
     """One made recording, under the names of so many people: links to one file."""
     track = registry.track(TRACK)
     name = f"test/sub{FIRST:03d}"
-    (part,) = (part for part in making.plan(track, Order(size)).parts if part.name == name)  # type: ignore[arg-type]
+    (part,) = (part for part in make.plan(track, Order(size)).parts if part.name == name)  # type: ignore[arg-type]
     part.write(folder)
     first = folder / f"{name}.pkl"
     for number in range(FIRST + 1, FIRST + people):

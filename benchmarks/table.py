@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.solutions.tabletop_moves import Arm, choose_grasp
-from palestra.worlds import table_arm as arm
-from palestra.worlds.table import PERIOD_S, SUBSTEPS, Table, settle
-from palestra.worlds.table_cases import draw_case
-from palestra.worlds.table_engine import mujoco
-from palestra.worlds.table_things import Scene, Thing
+from palestra.tracks.tabletop.simulator import arm
+from palestra.tracks.tabletop.simulator.cases import draw_case
+from palestra.tracks.tabletop.simulator.engine import mujoco
+from palestra.tracks.tabletop.simulator.objects import Scene, Thing
+from palestra.tracks.tabletop.simulator.table import PERIOD_S, SUBSTEPS, Table, settle
+from palestra.tracks.tabletop.solutions.motions import Arm, choose_grasp
 
 EDGE, PLACE = 0.04, (0.05, 0.12)
 LIFTED_M = 0.05

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.worlds import table_arm as arm
-from palestra.worlds.table_model import GRIP_FORCE, LINKS, TABLE_THICKNESS, TIMESTEP_S, TORQUE
-from palestra.worlds.table_things import TABLE_LENGTH, TABLE_WIDTH
+from palestra.tracks.tabletop.simulator import arm
+from palestra.tracks.tabletop.simulator.model import GRIP_FORCE, LINKS, TABLE_THICKNESS, TIMESTEP_S, TORQUE
+from palestra.tracks.tabletop.simulator.objects import TABLE_LENGTH, TABLE_WIDTH
 
 Array = NDArray[np.float64]
 

@@ -18,15 +18,16 @@ import httpx
 import msgspec
 
 from benchmarks.server_contest import HOUR_MS, serving
-from palestra.contest import events as e
-from palestra.contest import keys, log
-from palestra.contest import match_events as m
+from palestra.contest.accounts import tokens as keys
 from palestra.contest.contest import Contest
-from palestra.contest.database import writing
-from palestra.contest.match_rules import PRESETS
-from palestra.contest.match_sheet import Case, Entrant, Goal, Group
-from palestra.contest.place import Place
-from palestra.contest.rules import Words
+from palestra.contest.location import Place
+from palestra.contest.log import chain
+from palestra.contest.log import events as e
+from palestra.contest.match import events as m
+from palestra.contest.match.cases import Case, Entrant, Goal, Group
+from palestra.contest.match.rules import PRESETS
+from palestra.contest.storage.database import writing
+from palestra.text import Words
 
 RULES = """
 [contest]
@@ -108,7 +109,7 @@ def _told(contest: Contest) -> dict[str, str]:
     ]  # fmt: skip
     with writing(contest.engine) as connection:
         for by, body in said:
-            log.append(connection, [body], by, contest.now())
+            chain.append(connection, [body], by, contest.now())
         made = {
             name: keys.make(connection, "token", name, contest.now(), HOUR_MS, ("read", "judge"), "bench")[0]
             for name in ("hugo", "rolf")

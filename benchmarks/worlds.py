@@ -10,13 +10,14 @@ import time
 import cv2
 import numpy as np
 
-from palestra.makers.common import SEGMENTATION_PEOPLE
-from palestra.worlds import brain_statistics, eye_statistics
-from palestra.worlds.eye import Renderer
-from palestra.worlds.eye_scene import Look, draw_camera, draw_person
-from palestra.worlds.gaze import to_vectors
-from palestra.worlds.gaze_statistics import forecast_errors, format_forecasts, format_statistics, statistics
-from palestra.worlds.people import draw_profiles
+from palestra.eyes.cohort import SEGMENTATION_PEOPLE
+from palestra.eyes.simulator import image_statistics
+from palestra.eyes.simulator.movement_statistics import forecast_errors, format_forecasts, format_statistics, statistics
+from palestra.eyes.simulator.people import draw_profiles
+from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
+from palestra.metrics.angles import to_vectors
+from palestra.tracks.emotion_eeg import statistics as brain_statistics
 
 PEOPLE, PICTURES = 20, 30
 ASKED = 200  # pictures per second on one core
@@ -29,7 +30,7 @@ def main() -> int:
     print("\nGaze beside real recordings (5 / 50 / 95 %)\n")
     print(format_statistics(statistics(np.random.default_rng(2), people=24)))
     print("\nPictures of eyes beside two real headsets (5 / 50 / 95 %, ranges 5–95 %, or medians)\n")
-    print(eye_statistics.format_statistics(eye_statistics.statistics(np.random.default_rng(3))))
+    print(image_statistics.format_statistics(image_statistics.statistics(np.random.default_rng(3))))
     print("\nEEG beside a lab cap and consumer headsets (5 / 50 / 95 %)\n")
     print(brain_statistics.format_statistics(brain_statistics.statistics(np.random.default_rng(0))))
     print("\nForecasts from the last frames, degrees at 10 … 50 ms and on average\n")

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 
-from palestra.contest.board import Place
 from palestra.errors import PalestraError, Refused
-from palestra.metrics.resample import MIN_UNITS
+from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Estimate, Metric, Result, Track
+from palestra.scoring.leaderboard import Place
+from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.live import Replayed
-    from palestra.playing import Played
-    from palestra.recording import Recording
-    from palestra.scoring import Scored
+    from palestra.live.recording import Recording
+    from palestra.live.run import Played
+    from palestra.live.session import Replayed
+    from palestra.scoring.score import Scored
 
 DIGITS = 3
 LAST_LINES = 12  # of what a program printed
@@ -36,18 +37,6 @@ def as_json(value: Any) -> str:
 
 def show_json(value: Any) -> None:
     typer.echo(as_json(value))
-
-
-def printable(text: str) -> str:
-    """Text without what steers a terminal or breaks a line."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
-def duration(seconds: float) -> str:
-    """A length of time as people say it."""
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager
@@ -122,7 +111,7 @@ def show_played(track: Track, played: "Played", json: bool) -> None:
 
 def _show_summaries(track: Track, run: "Recording") -> None:
     """How each entrant's run went, in a few lines, with what was wrong with its answers and why its program ended."""
-    from palestra.timeline import summary
+    from palestra.live.timeline import summary
 
     for who in run.head.entrants:
         typer.echo("\n".join(summary(run, who.name, track)))
@@ -151,7 +140,7 @@ def _show_outcomes(track: Track, scored: "Mapping[str, Scored]", json: bool) -> 
     elif len(results) == 1:
         show_result(track, results[0], json=False)
     else:
-        from palestra.contest.board import board
+        from palestra.scoring.leaderboard import board
 
         show_board(track, board(track, [one for one in scored.values() if one.result.valid]), json=False)
         for result in results:

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from palestra import scoring
-from palestra.collect.files import collect
 from palestra.errors import PalestraError, Refused
 from palestra.records import Track
+from palestra.scoring import score
+from palestra.scoring.submission import collect
 
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
 
@@ -51,7 +51,7 @@ def _check_tables(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> No
     _require(track, truth.join(trials, on="trial", how="anti").is_empty(), "every trial of the truth is a trial")
     shared = set(trials.columns) & set(truth.columns) - {"trial", *track.units, *track.groups}
     _require(track, not shared, f"its truth has no column that its trials show to contestants (both have {shared})")
-    scoring.unit_of(track, trials.join(truth, on="trial", suffix="_truth"))
+    score.unit_of(track, trials.join(truth, on="trial", suffix="_truth"))
 
 
 def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame | None:
@@ -67,15 +67,15 @@ def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.Data
 
 
 def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
-    sheet = scoring.load(track, data)
-    scored = scoring.score(track, sheet, answers, "contract")
+    sheet = score.load(track, data)
+    scored = score.score(track, sheet, answers, "contract")
     rows, ranks = scored.rows, scored.result.metrics[track.ranks.name]
     _require(track, track.error in rows.columns, f"its scores have the column {track.error!r} that it names as error")
     _require(track, not rows[track.error].cast(pl.Float64).is_nan().any(), "no score is NaN")
     _require(track, ranks.value == ranks.value, "its ranking metric is a number")
-    again = scoring.score(track, sheet, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
+    again = score.score(track, sheet, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
     _require(track, again.result.metrics == scored.result.metrics, "the order of answers does not matter")
-    gone = scoring.score(track, sheet, answers.clear(), "contract")
+    gone = score.score(track, sheet, answers.clear(), "contract")
     _require(track, gone.rows.height == rows.height, "a trial without an answer keeps its row")
     value = gone.result.metrics[track.ranks.name].value
     worse = value >= ranks.value if track.ranks.better == "lower" else value <= ranks.value
@@ -90,7 +90,7 @@ def _check_files(track: Track, trials: pl.DataFrame) -> None:
         file = Path(folder) / f"template{track.suffix}"
         track.write(blank, file)
         answers = collect(track, file, trials)
-        scoring.look_into(track, answers)
+        score.look_into(track, answers)
         _require(track, answers["trial"].equals(trials["trial"]), "a template that it writes is read back whole")
         file.write_bytes(b"")
         try:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from palestra.text import Words
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from palestra.films import Film
-    from palestra.protocols import Protocol
-    from palestra.report import Block
+    from palestra.evaluation.protocols import Protocol
+    from palestra.report.page import Block
+    from palestra.report.video import Film
 
 SIZES = ("tiny", "small", "paper")
 
@@ -75,7 +77,7 @@ class Case:
     """A world to act in, from its beginning. What is left of it when an entrant has acted is the answer."""
 
     name: str  # the trial
-    open: Callable[[], Any]  # a World of collect/episode.py
+    open: Callable[[], Any]  # a World of live/episode.py
     seconds: float  # of its own time, after which it ends
     period_s: float  # between two actions
     waits: bool = False  # whether it stands still while an entrant thinks
@@ -110,20 +112,7 @@ class Draws:
     weights: NDArray[np.float64]  # (resamples, units)
 
 
-@dataclass(frozen=True)
-class Both:
-    """A text in both languages that pages are shown in."""
-
-    en: str
-    zh: str
-
-    @classmethod
-    def same(cls, name: str) -> Both:
-        """What is not translated, whatever it says: a name that somebody chose."""
-        return cls(name, name)
-
-
-Text = str | Both  # what is English alone is looked up in report_phrases.py
+Text = str | Words  # what is English alone is looked up in report_phrases.py
 
 
 @dataclass(frozen=True)
@@ -181,7 +170,7 @@ class Track:
     answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
     stream: Callable[[Path], Sequence[Sitting]] | None = None  # what is sent live, in order
     episode: Callable[[Path], Sequence[Case]] | None = None  # worlds to act in, in order
-    judged: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # what referees decided (collect/judged.py), scored
+    judged: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # what referees decided (scoring/judged.py), scored
     hear: Callable[[Any], Mapping[str, Any]] | None = None  # a live answer as columns; ValueError says what is wrong
     signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
@@ -198,7 +187,7 @@ class Track:
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
     pictured: str = ""  # what such a picture shows, in words
-    caption: Callable[[Mapping[str, Any]], Both] | None = None  # what a trial came to; its error then only sorts
+    caption: Callable[[Mapping[str, Any]], Words] | None = None  # what a trial came to; its error then only sorts
     film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
     still: Callable[[Path, str], NDArray[np.uint8]] | None = None  # a frame of a sequence as RGB, where more is to see
     review: Callable[[Path, Any, str], list[Block]] | None = None  # an entrant's recorded run, played again
@@ -276,19 +265,19 @@ class Result(msgspec.Struct, frozen=True):
 class Solution:
     """A reference program for a track.
 
-    For files it learns from the training part and then answers some trials at a time (`fit`, `predict`, `parts_by`);
-    for protocols it is a class that learns and is tested anew in each fold (`learns`); for streams it is a class
-    (`plays`), which is run as a contestant's is.
+    What it is made of is named, "module:name" or "module", and imported when it is run. For files that has
+    fit(data, options), which gives a picklable model, and predict(data, trials, model), which answers some trials at a
+    time (`solves`, `parts_by`); for protocols it is a class that learns and is tested anew in each fold (`learns`); for
+    streams it is a class (`plays`), which is run as a contestant's is.
     """
 
     track: str
     name: str
     title: str
-    fit: Callable[[Path, Mapping[str, str]], Any] | None = None  # data and options in, a picklable model out
-    predict: Callable[[Path, pl.DataFrame, Any], pl.DataFrame] | None = None  # data, some trials, the model → answers
+    solves: str | None = None  # a module or an object with fit and predict
     parts_by: tuple[str, ...] = ()  # trials that share these columns are answered together
     learns: str | None = None  # "module:Class" with fit(Material) and predict(Material), for `palestra bench`
     plays: str | None = None  # "module:Class" with get_data and algorithm, or reset and act
     knows: str | None = None  # "module:Class" that may see the world itself, to show that cases can be solved
-    options: Mapping[str, str] = field(default_factory=dict)  # name → default, set with --set
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)  # name → default, set with --set
     weights: str | None = None  # the file in the package, where it learnt beforehand

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.metrics.order import at_shares, weighted_at_shares
+from palestra.metrics.bootstrap import weighted_mean
+from palestra.metrics.quantiles import at_shares, weighted_at_shares
 from palestra.metrics.rays import sensitivity
-from palestra.metrics.resample import weighted_mean
 from palestra.records import Draws
 
 Reduce = Callable[[pl.DataFrame, Draws], NDArray[np.float64]]

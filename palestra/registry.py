@@ -1,11 +1,21 @@
-"""Finds tracks and solutions: the folders are the registry."""
+"""Finds tracks and solutions: the folders are the registry, and installed packages add to it.
+
+    tracks/near_eye/gaze_v1.py        near-eye-gaze-v1, by the names of its folder and file
+    tracks/near_eye/solutions/        SOLUTIONS of that folder's tracks, each named by the module that holds it
+    --tracks-dir FOLDER               any .py file there that ends in TRACK = Track(...)
+    entry point palestra.tracks       a challenge that is a pip package: its id = "module" or "module:TRACK"
+
+Nothing of a track is imported before somebody asks for it, and nothing of a solution before it is run.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -13,12 +23,26 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-import palestra.solutions
-import palestra.tracks
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Solution, Track
 
 OUTSIDE = "PALESTRA_TRACKS"  # more folders with tracks, separated as in PATH; `--tracks-dir` adds to it
+ENTRY_POINTS = "palestra.tracks"
+PACKAGED = Path(__file__).parent / "tracks"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module that ends in TRACK = Track(...)."""
+
+    id: str  # of its track, as far as names tell; what the track itself says counts
+    module: str
+    folder: str = ""  # that the module is imported from, where it is not installed
+    name: str = "TRACK"
+
+    @property
+    def where(self) -> str:
+        return str(Path(self.folder, f"{self.module}.py")) if self.folder else self.module
 
 
 def add_folder(folder: Path) -> None:
@@ -32,19 +56,17 @@ def add_folder(folder: Path) -> None:
 
 def tracks() -> dict[str, Track]:
     """All tracks by id."""
-    return _by_id(_track_files())
+    return {name: _load(source) for name, source in _by_id().items()}
 
 
 def track(track_id: str, settings: Mapping[str, str] | None = None) -> Track:
     """The track with this id, under the given settings."""
-    # A file is named after its track, so one track does not pay for importing all of them.
-    named = [file for file in _track_files() if file.stem == track_id.replace("-", "_")]
-    found = _by_id(named)
-    if track_id not in found:
-        found = tracks()
-    if track_id not in found:
-        raise UnknownName("track (one outside the package needs --tracks-dir)", track_id, found)
-    return configured(found[track_id], settings or {})
+    return configured(_load(_source(track_id)), settings or {})
+
+
+def file_of(track_id: str) -> Path:
+    """The Python file that ends in the track."""
+    return Path(_load_module(_source(track_id)).__file__ or "")
 
 
 def configured(track: Track, changes: Mapping[str, str]) -> Track:
@@ -76,11 +98,9 @@ def _choices(kind: Any) -> str:
 
 def solutions(track_id: str | None = None) -> list[Solution]:
     """All reference solutions, or those of one track."""
-    folder = Path(palestra.solutions.__path__[0])
-    # What solutions stand on may be heavy, and is not imported to list them.
-    files = [file for file in sorted(folder.glob("[!_]*.py")) if b"SOLUTION" in file.read_bytes()]
-    found: list[Solution] = [importlib.import_module(f"palestra.solutions.{file.stem}").SOLUTION for file in files]
-    return [item for item in found if track_id in (None, item.track)]
+    sources = [_source(track_id)] if track_id else _by_id().values()
+    listed = dict.fromkeys(one for source in sources for one in _solutions_beside(source))
+    return [one for one in listed if track_id in (None, one.track)]
 
 
 def solution(track_id: str, name: str) -> Solution:
@@ -90,40 +110,89 @@ def solution(track_id: str, name: str) -> Solution:
     return known[name]
 
 
-def _by_id(files: list[Path]) -> dict[str, Track]:
-    found: dict[str, Track] = {}
-    for file in files:
-        track = _load_track(file)
-        if track.id in found:
-            raise PalestraError(f"{file}: a track with the id {track.id!r} exists already. Ids must differ.")
-        found[track.id] = track
+def resolve(place: str) -> Any:
+    """What "module:name" or "module" stands for. Where it cannot be imported, nothing else is harmed."""
+    name, _, part = place.partition(":")
+    try:
+        module = importlib.import_module(name)
+        return getattr(module, part) if part else module
+    except PalestraError:
+        raise
+    except Exception as error:
+        raise PalestraError(f"{place} cannot be loaded: {_told(error)}. What else there is still works.") from error
+
+
+def _solutions_beside(source: Source) -> tuple[Solution, ...]:
+    """SOLUTIONS of the package `solutions` beside a track, or of the track's own module."""
+    package = source.module.rpartition(".")[0]
+    if package and importlib.util.find_spec(f"{package}.solutions"):
+        return tuple(resolve(f"{package}.solutions:SOLUTIONS"))
+    return tuple(getattr(_load_module(source), "SOLUTIONS", ())) if not _is_packaged(source) else ()
+
+
+def _source(track_id: str) -> Source:
+    # A file is named after its track, so one track does not pay for importing all of them.
+    for source in _sources():
+        if source.id == track_id and _load(source).id == track_id:
+            return source
+    found = _by_id()
+    if track_id not in found:
+        raise UnknownName("track (one outside the package needs --tracks-dir)", track_id, found)
+    return found[track_id]
+
+
+def _by_id() -> dict[str, Source]:
+    found: dict[str, Source] = {}
+    for source in _sources():
+        track_id = _load(source).id
+        if track_id in found:
+            raise PalestraError(f"{source.where}: a track with the id {track_id!r} exists already. Ids must differ.")
+        found[track_id] = source
     return dict(sorted(found.items()))
 
 
-def _track_files() -> list[Path]:
-    folders = [Path(palestra.tracks.__path__[0])]
-    folders += [Path(part) for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
-    return [file for folder in dict.fromkeys(folders) for file in sorted(folder.glob("[!_]*.py"))]
+def _sources() -> Iterator[Source]:
+    """Those of the package, of folders and of installed packages; the last take longest to find."""
+    for file in sorted(PACKAGED.glob("[!_]*/*v[0-9]*.py")):
+        folder = file.parent.name
+        yield Source(f"{folder}_{file.stem}".replace("_", "-"), f"palestra.tracks.{folder}.{file.stem}")
+    for folder in dict.fromkeys(part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part):
+        for file in sorted(Path(folder).glob("[!_]*.py")):
+            yield Source(file.stem.replace("_", "-"), file.stem, folder)
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINTS):
+        yield Source(point.name, point.module, name=point.attr or "TRACK")
+
+
+def _is_packaged(source: Source) -> bool:
+    return source.module.startswith("palestra.tracks.")
 
 
 @lru_cache
-def _load_track(file: Path) -> Track:
-    inside = file.parent == Path(palestra.tracks.__path__[0])
-    module = importlib.import_module(f"palestra.tracks.{file.stem}") if inside else _load_outside(file)
-    found: Any = getattr(module, "TRACK", None)
+def _load(source: Source) -> Track:
+    found: Any = getattr(_load_module(source), source.name, None)
     if not isinstance(found, Track):
-        raise PalestraError(f"{file}: a track file ends in TRACK = Track(...), and this one has {found!r}.")
+        raise PalestraError(f"{source.where}: a track file ends in TRACK = Track(...), and this one has {found!r}.")
     return found
 
 
-def _load_outside(file: Path) -> ModuleType:
-    """Import a track by its file's name, from its folder, so that worker processes can import it as well."""
-    if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))
+def _load_module(source: Source) -> ModuleType:
+    """Import a track's module by its name, so that worker processes can import it as well."""
+    if source.folder and source.folder not in sys.path:
+        sys.path.append(source.folder)
     try:
-        module = importlib.import_module(file.stem)
+        module = importlib.import_module(source.module)
     except Exception as error:
-        raise PalestraError(f"{file}: fails when it is loaded: {type(error).__name__}: {error}") from error
-    if Path(module.__file__ or "").resolve() != file.resolve():
-        raise PalestraError(f"{file}: another Python module is called {file.stem!r} already. Name the file otherwise.")
+        if _is_packaged(source):
+            raise
+        raise PalestraError(f"{source.where}: fails when it is loaded: {_told(error)}") from error
+    if source.folder and Path(module.__file__ or "").resolve() != Path(source.where).resolve():
+        raise PalestraError(
+            f"{source.where}: another Python module is called {source.module!r} already. Name the file otherwise."
+        )
     return module
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -6,7 +6,7 @@
         page = server.submit("preliminary", Path("answers.csv"))
         print(page.state, page.metrics)
 
-A token is made on the site, under your account. Records are those of `palestra.web.views` and `api_views`.
+A token is made on the site, under your account. Records are those of `palestra.web.models.public` and `api_views`.
 """
 
 import time
@@ -18,12 +18,13 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from palestra.contest.packs import Manifest, fetch
+from palestra.contest.storage.downloads import Manifest, fetch
 from palestra.errors import PalestraError, refuse
-from palestra.formats.files import human_bytes, shown_name
-from palestra.web import live_views as lv
-from palestra.web import views as v
-from palestra.web.api_views import Begin, Contest, Me, Progress, Submitted
+from palestra.formats.files import shown_name
+from palestra.text import human_bytes
+from palestra.web.models import live as lv
+from palestra.web.models import public as v
+from palestra.web.models.api import Begin, Contest, Me, Progress, Submitted
 
 T = TypeVar("T")
 PIECE_BYTES = 4 << 20

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from palestra import registry, solving
-from palestra.cli import main as cli_main
-from palestra.tinydata import tiny_data
+from palestra import registry
+from palestra.cli.app import main as cli_main
+from palestra.datasets.tiny import tiny_data
+from palestra.evaluation import solve
 from tests.databases import Databases, Made, copy_of
 
 # pytest-xdist keeps the cores busy: threads beside them would wait for each other by spinning. Numpy takes notice where
@@ -56,7 +57,7 @@ def solved(cache: Path, tiny: Callable[[str], Path]) -> Callable[[str, str], Pat
             fcntl.flock(lock, fcntl.LOCK_EX)
             file = folder / f"a{track.suffix}"
             if not file.is_file():
-                solving.solve(track, registry.solution(track_id, name), tiny(track_id), {}, file)
+                solve.solve(track, registry.solution(track_id, name), tiny(track_id), {}, file)
         return file
 
     return get

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from palestra.contest.database import open_database, sqlite_address
+from palestra.contest.storage.database import open_database, sqlite_address
 from tests import postgres
 
 

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from palestra.solutions import cards
+from palestra import model_cards
 
 LEVELS = {3: 20, 2: 90, 1: 160, 0: 230}  # class → grey: a pupil is darkest, skin is brightest
 CARD = """
@@ -104,15 +104,20 @@ def standing_in(folder: Path) -> Iterator[None]:
         yield
 
 
+def cards_like(pattern: str) -> Iterator[Path]:
+    """Files of cards, wherever in the package they lie."""
+    return (file for folder in model_cards.FOLDERS for file in folder.glob(pattern))
+
+
 @contextmanager
 def weights_in(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cards, "FOLDER", folder)
+        patch.setattr(model_cards, "FOLDERS", (folder,))
         forget()
         yield
     forget()
 
 
 def forget() -> None:
-    cards.card.cache_clear()
-    cards.session.cache_clear()
+    model_cards.card.cache_clear()
+    model_cards.session.cache_clear()

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from palestra.pool import end_with_parent
+from palestra.parallel import end_with_parent
 
 ADDRESS = "PALESTRA_TEST_POSTGRES"
 HASTY = {"fsync": "off", "full_page_writes": "off"}

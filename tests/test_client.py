@@ -14,14 +14,15 @@ import pytest
 from websockets.sync.client import connect
 from websockets.sync.server import serve as listen
 
-from palestra import client, wire
+from palestra import client
 from palestra.client import play, serving
-from palestra.entrants.dialled import Dialled
-from palestra.entrants.listening import Listening
+from palestra.entrants import messages
+from palestra.entrants.listener import Listening
+from palestra.entrants.policy_server import Dialled
 from palestra.errors import PalestraError
 from palestra.records import Tick
 from tests.entrants.talking import EEG, ENOUGH_S, free_port, hear, pump, running, tick
-from tests.test_wire import openpi_pack, openpi_unpack
+from tests.entrants.test_messages import openpi_pack, openpi_unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore:connect..:DeprecationWarning")  # openpi calls it as it used to be
 
@@ -218,7 +219,7 @@ def test_a_normal_close_is_the_end_and_another_is_not():
     codes = iter([1011, 1001, 1000])
 
     def handle(connection):
-        connection.send(wire.encode({"kind": "hello", "team": "red", "track": ""}))
+        connection.send(messages.encode({"kind": "hello", "team": "red", "track": ""}))
         connection.close(next(codes))
 
     with running(listen(handle, "127.0.0.1", 0)) as url:
@@ -401,6 +402,6 @@ def test_contestants_need_few_libraries():
 
 
 def test_the_codes_that_both_sides_know_are_the_same():
-    from palestra.entrants import listening as ours
+    from palestra.entrants import listener as ours
 
     assert client.REPLACED == ours.REPLACED

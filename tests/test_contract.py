@@ -1,7 +1,6 @@
 """Every track keeps the contract: those of the package, and one that lives outside it."""
 
 import dataclasses
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -9,8 +8,7 @@ import pytest
 from palestra import registry
 from palestra.contract import check_track
 from palestra.errors import PalestraError
-
-OUTSIDE = Path(__file__).parent / "outside"
+from tests import OUTSIDE
 
 
 @pytest.fixture

@@ -6,17 +6,16 @@ import shlex
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from palestra.web.app import BODY_BYTES
-from palestra.web.feed import BEAT_S
+from palestra.web.stream.feed import BEAT_S
+from tests import ROOT
 from tests.test_docs import COMMANDS, CONTEST, require_known
 
-ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
 CONTAINER = (ROOT / "Containerfile").read_text()
 COMPOSE = (ROOT / "compose.yaml").read_text()
@@ -135,8 +134,8 @@ def test_variables_that_are_set_are_read():
 
 
 def test_services_get_the_time_that_they_need_to_stop():
-    from palestra.contest.worker import STOP_MS
-    from palestra.web.serving import STOP_S
+    from palestra.contest.workers.worker import STOP_MS
+    from palestra.web.server import STOP_S
 
     services = compose()["services"]
     assert int(services["worker"]["stop_grace_period"].rstrip("s")) > STOP_MS / 1000

@@ -2,18 +2,18 @@
 
 import re
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 import typer
 
-from palestra import cli, registry
-from palestra.contest import rulebook
+from palestra import registry
+from palestra.cli import app
+from palestra.contest.rules import reader
 from palestra.records import Track
+from tests import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 CONTEST = COMMANDS["contest"].commands
 
 
@@ -74,7 +74,7 @@ def test_what_the_readmes_submit_to_is_what_they_begin(name):
     text = (ROOT / name).read_text()
     (track,) = re.findall(r"^palestra contest init contest\.toml --track (\S+)", text, re.M)
     (phase,) = re.findall(r"^palestra submit http://127\.0\.0\.1:8765 (\S+)", text, re.M)
-    rules = rulebook.parse(rulebook.template([track], 1_660_000_000_000, "UTC"), "contest.toml")
+    rules = reader.parse(reader.template([track], 1_660_000_000_000, "UTC"), "contest.toml")
     assert [one.id for one in rules.phases] == [phase]
     assert text.index("palestra contest init contest.toml") < text.index("palestra submit http")
     assert f"--data {rules.phases[0].data} " in text

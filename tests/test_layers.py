@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent / "palestra"
+from tests import ROOT
+
+PACKAGE = ROOT / "palestra"
 STANDARD = {"numpy", "scipy", "cv2", "torch"}
 # folder → palestra modules or folders that it may import
 MAY_IMPORT = {
@@ -64,7 +66,7 @@ def test_worlds_and_metrics_need_numpy_scipy_and_opencv_alone(folder):
 def test_only_the_engine_of_the_table_imports_mujoco():
     """It chooses how to draw before MuJoCo is there; whoever imports MuJoCo first would take that choice away."""
     found = {str(file.relative_to(ROOT)) for file in ROOT.rglob("*.py") if "mujoco" in imports(file, whole=True)}
-    assert found <= {"worlds/table_engine.py"}
+    assert found <= {"tracks/tabletop/simulator/engine.py"}
 
 
 def test_only_scoring_and_those_who_look_at_a_data_set_open_the_truth():
@@ -83,6 +85,6 @@ def test_the_command_line_starts_without_heavy_libraries():
     import sys
 
     heavy = ("polars", "numpy", "cv2", "matplotlib", "scipy", "torch", "rich", "mujoco")
-    code = f"import sys; import palestra.cli; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys; import palestra.cli.app; print([name for name in {heavy} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

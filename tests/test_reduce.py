@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palestra import scoring
 from palestra.records import Draws
 from palestra.reduce import mean_of_means
+from palestra.scoring import score
 
 
 def by_hand(rows, drawn):
@@ -33,16 +33,16 @@ cells = st.tuples(st.sampled_from("abcde"), st.integers(1, 4), st.integers(0, 1)
 def test_a_mean_of_means_is_what_loops_find_for_any_draw_of_people(rows, seed):
     frame, reduce = table(rows), mean_of_means("value", "person", "video")
     people = sorted({row[0] for row in rows})
-    draws = scoring.draw(frame, "person", 7, seed)
+    draws = score.draw(frame, "person", 7, seed)
     expected = [by_hand(rows, np.repeat(people, weights.astype(int))) for weights in draws.weights]
     assert reduce(frame, draws) == pytest.approx(expected, abs=1e-12)
-    assert reduce(frame, scoring.whole(frame)) == pytest.approx([by_hand(rows, people)], abs=1e-12)
+    assert reduce(frame, score.whole(frame)) == pytest.approx([by_hand(rows, people)], abs=1e-12)
 
 
 def test_a_mean_of_means_gives_each_group_the_same_weight_whatever_its_size():
     frame = table([("a", 1, 1)] * 98 + [("a", 2, 0)] * 2 + [("b", 1, 0)])
-    assert mean_of_means("value", "person", "video")(frame, scoring.whole(frame)).tolist() == [0.25]
-    assert mean_of_means("value", "person")(frame, scoring.whole(frame)).tolist() == [0.49]
+    assert mean_of_means("value", "person", "video")(frame, score.whole(frame)).tolist() == [0.25]
+    assert mean_of_means("value", "person")(frame, score.whole(frame)).tolist() == [0.49]
 
 
 def test_a_mean_of_means_follows_the_weights_of_the_units():

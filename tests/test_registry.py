@@ -46,13 +46,13 @@ def test_a_file_that_fails_is_named_with_its_reason(folder):
 
 
 def test_the_same_id_twice_is_refused(folder):
-    (folder / "again.py").write_text("from palestra.tracks.near_eye_gaze_v1 import TRACK\n")
+    (folder / "again.py").write_text("from palestra.tracks.near_eye.gaze_v1 import TRACK\n")
     with pytest.raises(PalestraError, match="exists already"):
         registry.tracks()
 
 
 def test_a_file_named_as_another_track_does_not_take_its_place(folder):
-    (folder / "near_eye_gaze_v1.py").write_text("from palestra.tracks.gaze_prediction_v1 import TRACK\n")
+    (folder / "near_eye_gaze_v1.py").write_text("from palestra.tracks.gaze_prediction.v1 import TRACK\n")
     with pytest.raises(PalestraError, match=r"another Python module|exists already"):
         registry.tracks()
 
@@ -60,7 +60,7 @@ def test_a_file_named_as_another_track_does_not_take_its_place(folder):
 def test_an_outside_track_may_use_what_python_has(folder):
     (folder / "with_dataclass_v1.py").write_text(
         "from __future__ import annotations\nfrom dataclasses import dataclass, replace\n"
-        "from palestra.tracks.near_eye_gaze_v1 import TRACK as OTHER\n"
+        "from palestra.tracks.near_eye.gaze_v1 import TRACK as OTHER\n"
         "@dataclass\nclass Thing:\n    number: int\n"
         "TRACK = replace(OTHER, id='with-dataclass-v1')\n"
     )

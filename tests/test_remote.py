@@ -18,15 +18,17 @@ import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra import remote, sending
-from palestra.contest import events as e
-from palestra.contest import keys, packs
-from palestra.contest.database import writing
-from palestra.contest.packs import Pack
-from palestra.contest.rules import Quota
+from palestra import remote
+from palestra.cli import submit
+from palestra.contest.accounts import tokens
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import Quota
+from palestra.contest.storage import downloads
+from palestra.contest.storage.database import writing
+from palestra.contest.storage.downloads import Pack
 from palestra.errors import PalestraError, Refused
 from palestra.remote import PIECE_BYTES, Server
-from palestra.web.views import UploadForm
+from palestra.web.models.public import UploadForm
 from tests.contest.story import DAY
 from tests.web.conftest import World, client, world  # noqa: F401 - fixtures
 
@@ -59,8 +61,8 @@ def test_a_client_needs_nothing_of_the_server() -> None:
 def token_of(world: World, account: str, *scopes: str) -> str:
     role = world.state.accounts[account].role
     with writing(world.contest.engine) as connection:
-        chosen = scopes or tuple(sorted(keys.POWERS[role]))
-        return keys.make(connection, "token", account, world.clock(), 30 * DAY, chosen)[0]
+        chosen = scopes or tuple(sorted(tokens.POWERS[role]))
+        return tokens.make(connection, "token", account, world.clock(), 30 * DAY, chosen)[0]
 
 
 class Flaky(httpx.BaseTransport):
@@ -267,7 +269,7 @@ def test_a_name_that_the_rules_ask_for_is_left_to_the_server(tmp_path: Path) -> 
 
 def test_what_a_faulty_submission_costs_is_said_exactly() -> None:
     form = UploadForm(phase="first", limit_bytes=1, quota=Quota(5, "day"), fault_quota=Quota(20, "day"), fault_left=19)
-    assert sending.cost(form) == (
+    assert submit.cost(form) == (
         "It cost none of your quota, and counts as a faulty one: at most 20 per calendar day, 19 left."
     )
 
@@ -297,7 +299,7 @@ def packed(world: World) -> Pack:
     """Data in several pieces, for the first team."""
     data = bytes(range(251)) * 100_000  # 25 MB: four pieces
     digest = world.contest.files.put(data)
-    packs.manifest(world.contest.files, digest)
+    downloads.manifest(world.contest.files, digest)
     world.add(e.DataPacked("first", "view", digest, len(data)))
     return Pack(digest, len(data))
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from palestra import playing
 from palestra.entrants import program as programs
 from palestra.errors import PalestraError
-from tests import hall
-from tests.hall import at, program
+from palestra.live import run
+from tests.live import hall
+from tests.live.hall import at, program
 
 TRIAL = "person1/009"  # what is decided on packet 9, at which everybody here does what they do
 
@@ -167,8 +167,8 @@ def test_a_deed_costs_one_decision_at_most_and_touches_nobody(tmp_path, data, de
     ids=["in algorithm", "in get_data", "ignoring SIGTERM", "forking without end"],
 )
 def test_one_that_goes_on_for_ever_is_ended_and_begun_again(tmp_path, monkeypatch, place, deed):
-    monkeypatch.setattr(playing, "STUCK_S", 1.0)
-    monkeypatch.setattr(playing, "STUCK_DEADLINES", 1)
+    monkeypatch.setattr(run, "STUCK_S", 1.0)
+    monkeypatch.setattr(run, "STUCK_DEADLINES", 1)
     data = write_data(tmp_path / "data", short_s=1.0)
     ran = play(tmp_path, data, program(**{place: at(9, deed)}))
     require_untouched(ran)
@@ -179,7 +179,7 @@ def test_one_that_goes_on_for_ever_is_ended_and_begun_again(tmp_path, monkeypatc
 
 
 def test_an_answer_that_comes_late_is_dropped_and_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(playing, "STUCK_DEADLINES", 100)
+    monkeypatch.setattr(run, "STUCK_DEADLINES", 100)
     data = write_data(tmp_path / "data", short_s=1.0)
     ran = play(tmp_path, data, program(answer=at(9, "time.sleep(1.2)")))
     require_untouched(ran)
@@ -200,8 +200,8 @@ def test_what_answers_nothing_that_is_open_is_recorded(tmp_path, data, deed):
 
 
 def test_one_that_cannot_be_loaded_is_refused_and_the_others_play(tmp_path, monkeypatch, data):
-    monkeypatch.setattr(playing, "READY_S", 0.3)
-    monkeypatch.setattr(playing, "LEAST_READY_S", 0.3)
+    monkeypatch.setattr(run, "READY_S", 0.3)
+    monkeypatch.setattr(run, "LEAST_READY_S", 0.3)
     bundle = hall.write_bundle(tmp_path / "evil", program(top="time.sleep(1000)"))
     ran = hall.play(data, tmp_path / "run", {"evil": bundle}, more=[hall.light("good", hall.good)])
     require_untouched(ran)

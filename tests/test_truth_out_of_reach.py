@@ -12,15 +12,16 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from palestra import playing, registry
-from palestra.entrants import opening
+from palestra import registry
+from palestra.entrants import open
 from palestra.entrants.frames import Header, Receiver, send
-from palestra.entrants.opening import Called, Terms
-from palestra.formats import emotion_eeg as eeg
-from palestra.formats.emotion_material import EMOTIONS, Event
-from palestra.playing import Play
-from palestra.recording import Recording
-from tests import hall
+from palestra.entrants.open import Called, Terms
+from palestra.live import run
+from palestra.live.recording import Recording
+from palestra.live.run import Play
+from palestra.tracks.emotion_eeg import format as eeg
+from palestra.tracks.emotion_eeg.experiment import EMOTIONS, Event
+from tests.live import hall
 
 RULES = ("final", "preliminary")
 SAMPLES = 4000
@@ -96,7 +97,7 @@ def test_the_trigger_row_has_four_codes_and_no_other(data_sets):
 
 
 def play(data, folder, entries, rule="final"):
-    return hall.Ran(playing.play(track(rule), data, entries, Play("fast", watched=False), folder), folder)
+    return hall.Ran(run.play(track(rule), data, entries, Play("fast", watched=False), folder), folder)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -147,10 +148,10 @@ def test_what_a_contestant_is_told_is_the_same_whatever_was_shown(data_sets, tmp
     told = []
     for number, data in enumerate(data_sets):
         with ExitStack() as stack:
-            entry = opening.open_entry(Called("says", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
+            entry = open.open_entry(Called("says", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
             ran = play(data, tmp_path / f"run{number}", [entry])
         decisions = [(one.trial, str(one.answer), one.note) for one in ran.decisions("says")]
-        notes = playing.answers_of(track(), track().trials(data), ran.decisions("says"))["note"].to_list()
+        notes = run.answers_of(track(), track().trials(data), ran.decisions("says"))["note"].to_list()
         told.append((decisions, notes, ran.output("says"), ran.deaths("says"), ran.strays("says")))
     assert all_alike(told)
     decisions, notes, output, *_ = told[0]
@@ -164,8 +165,8 @@ def test_what_is_wrong_with_a_bundle_is_told_without_the_data(data_sets, tmp_pat
     bundle = hall.write_bundle(tmp_path / "bad", "import os\nraise OSError(os.getcwd(), sorted(os.environ))")
     errors = []
     for number, data in enumerate(data_sets):
-        with ExitStack() as stack, pytest.raises(playing.PalestraError) as told:
-            entry = opening.open_entry(Called("bad", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
+        with ExitStack() as stack, pytest.raises(run.PalestraError) as told:
+            entry = open.open_entry(Called("bad", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
             play(data, tmp_path / f"run{number}", [entry])
         errors.append(str(told.value))
     assert all_alike(errors) and str(tmp_path) not in errors[0]
@@ -280,8 +281,8 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
     bundle = hall.write_bundle(tmp_path / "bundle", head + SEARCH)
     (bundle / f"control-{control}.txt").write_text(control)
     with ExitStack() as stack:
-        entry = opening.open_entry(Called("searches", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
-        monkeypatch.setattr(playing, "STUCK_S", 120.0)
+        entry = open.open_entry(Called("searches", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
+        monkeypatch.setattr(run, "STUCK_S", 120.0)
         ran = play(data, tmp_path / f"run-{token}", [entry])
     assert ran.deaths("searches") == [] and set(ran.unanswered("searches").values()) <= {"no answer in time"}
     found = json.loads(ran.output("searches").partition("FOUND")[2])
@@ -289,6 +290,6 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
         assert found[place] == ["control"], place
     assert found["environment"] == []
     assert found["descriptors"] == ["0", "1", "2", "3", "4", "5"]  # its own file, and the folder that is listed
-    inside = {"palestra", "palestra.entrants", "palestra.entrants.frames", "palestra.entrants.plan", "palestra.errors"}
+    inside = {"palestra", "palestra.entrants", "palestra.entrants.frames", "palestra.sandbox.plan", "palestra.errors"}
     assert set(found["modules"]) <= inside
     assert Recording(tmp_path / f"run-{token}").head.data == str(home.resolve())

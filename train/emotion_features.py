@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track as progress
 
-from palestra import making, registry
-from palestra.formats.emotion_eeg import open_recording, recordings
-from palestra.formats.emotion_material import BLOCK_START, events, experiment
-from palestra.pool import in_processes
+from palestra import registry
+from palestra.datasets import make
+from palestra.parallel import in_processes
 from palestra.records import Order, Part
-from palestra.solutions.emotion_features import PACKET, SECOND, entropies
-from palestra.tracks.emotion_eeg_v1 import schedule
+from palestra.tracks.emotion_eeg.experiment import BLOCK_START, events, experiment
+from palestra.tracks.emotion_eeg.format import open_recording, recordings
+from palestra.tracks.emotion_eeg.solutions.features import PACKET, SECOND, entropies
+from palestra.tracks.emotion_eeg.v1 import schedule
 
 
 def of_recording(file: Path) -> dict[str, np.ndarray]:
@@ -62,7 +63,7 @@ def people(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, np.ndar
         for file, found in progress(in_processes(of_recording, files), "people", len(files)):
             yield f"{file.parent.name}/{file.stem}", found
     else:
-        parts = making.plan(registry.track("emotion-eeg-v1"), Order(options.size, options.seed)).parts
+        parts = make.plan(registry.track("emotion-eeg-v1"), Order(options.size, options.seed)).parts
         for part, found in progress(in_processes(made, parts), "people", len(parts)):
             yield part.name, found
 

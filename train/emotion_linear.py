@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from palestra.solutions.emotion_eeg_evidence import Belief
+from palestra.tracks.emotion_eeg.solutions.evidence import Belief
 from train.emotion_people import CLASSES, Person, load
 
-WEIGHTS = Path("palestra/solutions/weights/emotion_linear.npz")
+WEIGHTS = Path("palestra/tracks/emotion_eeg/weights/emotion_linear.npz")
 FOLDS = 5
 
 

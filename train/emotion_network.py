@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from palestra.solutions.emotion_features import Usual
+from palestra.tracks.emotion_eeg.solutions.features import Usual
 from train.emotion_people import CLASSES, Person, load
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-WEIGHTS = Path("palestra/solutions/weights/emotion_network.onnx")
+WEIGHTS = Path("palestra/tracks/emotion_eeg/weights/emotion_network.onnx")
 USUAL = WEIGHTS.with_suffix(".npz")
 
 

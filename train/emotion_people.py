@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from palestra.solutions.emotion_features import Usual
+from palestra.tracks.emotion_eeg.solutions.features import Usual
 
 CLASSES = 10  # nine feelings, and no video
 USUAL_S = 30.0  # for which what is usual for people counts

@@ -1,7 +1,7 @@
 """Pictures without end, of people and devices that no data set has: what the networks for eyes learn from.
 
 People and cameras are drawn with seeds that begin with PEOPLE_SEED, while data sets draw theirs from an order's seed
-and name (makers/common.py): nobody that a solution is tested on is learnt from. Plates are painted on all cores,
+and name (eyes/cohort.py): nobody that a solution is tested on is learnt from. Plates are painted on all cores,
 pictures are drawn and spoilt on the GPU as they are needed, and none is seen twice, but for a run that was stopped and
 started again: it begins with the same ones.
 """
@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palestra.worlds import eye_batch
-from palestra.worlds.eye import Renderer
-from palestra.worlds.eye_scene import DIM_CD_M2, draw_camera, draw_person
-from palestra.worlds.people import Census, draw_profiles, scaled
+from palestra.eyes.simulator import torch_renderer
+from palestra.eyes.simulator.people import Census, draw_profiles, scaled
+from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.scene import DIM_CD_M2, draw_camera, draw_person
 
 PEOPLE_SEED = 20_200_525
 CENSUS = Census(
@@ -32,7 +32,7 @@ CENSUS = Census(
     glasses=25,
     makeup=22,
 )
-HEIGHT, WIDTH = eye_batch.HEIGHT, eye_batch.WIDTH
+HEIGHT, WIDTH = torch_renderer.HEIGHT, torch_renderer.WIDTH
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,13 @@ class World:
         profiles = draw_profiles(scaled(CENSUS, people), np.random.default_rng([PEOPLE_SEED, seed]))
         jobs = [(profile, [PEOPLE_SEED, seed, i]) for i, profile in enumerate(profiles)]
         with ProcessPoolExecutor() as pool:
-            self.plates = eye_batch.stack(list(pool.map(_painted, jobs, chunksize=8))).to(device)
+            self.plates = torch_renderer.stack(list(pool.map(_painted, jobs, chunksize=8))).to(device)
         self.device = device
         self.generator = torch.Generator(device).manual_seed(PEOPLE_SEED + seed)
         self._render = (
-            torch.compile(eye_batch.render, dynamic=False) if compiled and device == "cuda" else eye_batch.render
+            torch.compile(torch_renderer.render, dynamic=False)
+            if compiled and device == "cuda"
+            else torch_renderer.render
         )
 
     def uniform(self, low: float, high: float, *size: int) -> Tensor:
@@ -68,7 +70,7 @@ class World:
     def normal(self, *size: int) -> Tensor:
         return torch.randn(*size, device=self.device, generator=self.generator)
 
-    def looks(self, count: int) -> eye_batch.Looks:
+    def looks(self, count: int) -> torch_renderer.Looks:
         """Anybody looking anywhere, in any light, a tenth of them with lids that are all but closed."""
         plate = torch.randint(len(self.plates), (count,), device=self.device, generator=self.generator)
         yaw, pitch = (torch.deg2rad(self.uniform(-reach, reach, count)) for reach in (26.0, 21.0))
@@ -81,7 +83,7 @@ class World:
         awake = (0.88 + 0.12 * self.normal(count)).clamp(0.4, 1.05)
         opening = torch.where(kind < 0.65, awake, torch.where(kind < 0.9, self.uniform(0.2, 0.95, count), 0.0))
         opening = torch.where(kind >= 0.9, self.uniform(0.0, 0.2, count), opening)
-        return eye_batch.Looks(plate, gaze, pupil, opening)
+        return torch_renderer.Looks(plate, gaze, pupil, opening)
 
     @torch.no_grad()
     def batch(self, count: int) -> Drawn:
@@ -91,8 +93,8 @@ class World:
             pictures.image, pictures.mask, looks.gaze, self._axis(looks), looks.opening, torch.ones_like(looks.opening)
         )
 
-    def _axis(self, looks: eye_batch.Looks) -> Tensor:
-        number = {name: self.plates.numbers[looks.plate, i] for i, name in enumerate(eye_batch.NUMBERS)}
+    def _axis(self, looks: torch_renderer.Looks) -> Tensor:
+        number = {name: self.plates.numbers[looks.plate, i] for i, name in enumerate(torch_renderer.NUMBERS)}
         x, y, z = looks.gaze.unbind(1)
         yaw = torch.atan2(x, z) + torch.deg2rad(number["kappa_h_deg"])
         pitch = torch.atan2(y, torch.hypot(x, z)) - torch.deg2rad(number["kappa_v_deg"])
@@ -120,7 +122,7 @@ def world_and_others(
 def _painted(job: tuple[object, list[int]]) -> dict[str, np.ndarray]:
     profile, seed = job
     rng = np.random.default_rng(seed)
-    return eye_batch.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))  # type: ignore[arg-type]
+    return torch_renderer.plate_of(Renderer(draw_person(profile, rng), draw_camera(rng)))  # type: ignore[arg-type]
 
 
 def angles(vectors: Tensor) -> Tensor:
@@ -198,7 +200,7 @@ def _focus(world: World, image: Tensor, most_px: float) -> Tensor:
     steps = torch.arange(9, device=image.device) - 4
     kernel = torch.exp(-(steps**2) / (2 * sigma[:, None] ** 2))
     kernel = kernel / kernel.sum(1, keepdim=True)
-    return eye_batch.blurred(image, kernel)
+    return torch_renderer.blurred(image, kernel)
 
 
 def _streaks(world: World, count: int, most: int = 5) -> Tensor:

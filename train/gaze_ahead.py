@@ -1,5 +1,5 @@
-"""Our forecaster for gaze-prediction-v1: a GRU that learns from simulated people (worlds/gaze.py) who look about as
-people in recordings do, with the noise that an estimator has.
+"""Our forecaster for gaze-prediction-v1: a GRU that learns from simulated people (eyes/simulator/movements.py) who look
+about as people in recordings do, with the noise that an estimator has.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.solutions.gaze_groups import grouped
-from palestra.solutions.gaze_own import LOOKED_AT, SMALL, Floats
+from palestra.tracks.gaze_prediction.solutions.bias_correction import LOOKED_AT, SMALL, Floats
+from palestra.tracks.gaze_prediction.solutions.same_eye import grouped
 from train.eye_world import World
 from train.gaze_common import (
     SIZE,

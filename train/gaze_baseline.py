@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.solutions.gaze_line import Line, fit_line
-from palestra.solutions.gaze_resize import shrinking
+from palestra.eyes.resize import shrinking
+from palestra.tracks.gaze_prediction.solutions.baseline import Line, fit_line
 from train.gaze_common import (
     GIVEN,
     SIZE,

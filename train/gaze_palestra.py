@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from palestra.solutions import gaze_rule
-from palestra.solutions.gaze_own import LOOKED_AT, Known, known_of
+from palestra.tracks.gaze_prediction.solutions import published
+from palestra.tracks.gaze_prediction.solutions.bias_correction import LOOKED_AT, Known, known_of
 from train.eye_world import World
 from train.gaze_ahead import learn_forecaster
 from train.gaze_axis import Network, learn_estimator, little
@@ -104,7 +104,7 @@ def compare(seen: Seen, past: Tensor) -> str:
     """What rules come to on the same estimates."""
     vectors = _double(to_vectors(past))
     held = np.repeat(vectors[:, -3:].mean(1)[:, None], STEPS, axis=1)
-    rules = {"hold": held, "rule": gaze_rule.ahead(vectors)}
+    rules = {"hold": held, "rule": published.ahead(vectors)}
     errors = {name: validation_pe(seen, torch.from_numpy(found).to(past)) for name, found in rules.items()}
     return ", ".join(f"{name} {error:.3f}°" for name, error in errors.items())
 

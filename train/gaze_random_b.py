@@ -9,7 +9,7 @@ mean of the last 3. Scaled down: one network on all training people instead of f
 100 s of a GPU allow (the model card says how many), the rate falling along a cosine instead of at plateaus; random
 gamma in place of CLAHE. Read by us: a shift turns the gaze as a turn of the camera by as many pixels would. Not told:
 how far pictures are turned and shifted, and the rule's threshold, which is the one that does best on the training part
-(gaze_rule.py).
+(solutions/published.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.solutions import gaze_rule
-from palestra.worlds.eye_batch import compressed
+from palestra.eyes.simulator.torch_renderer import compressed
+from palestra.tracks.gaze_prediction.solutions import published
 from train.gaze_common import (
     GIVEN,
     STEPS,
@@ -47,7 +47,7 @@ SETTINGS = Settings(train_s=100.0, forecast_s=0.0, epochs=50, batch=450, rate=0.
 LITTLE = (8, 8, 16, 16)  # channels of the small form
 FOCAL_PX = 256.0
 TURN_DEG, SHIFT_PX, MIRRORED, PRESSED = 15.0, 4.0, 0.5, 0.3
-SPEEDS = (0.001, 0.004, 0.016, gaze_rule.FAST, 1.0)  # what the rule would come to with others
+SPEEDS = (0.001, 0.004, 0.016, published.FAST, 1.0)  # what the rule would come to with others
 
 
 class Network(nn.Module):
@@ -83,9 +83,9 @@ def train(seen: Seen, out: Path, settings: Settings) -> dict[str, float]:
     return found | {"validation_pe_deg": pe, "parameters": parameters(network)}
 
 
-def ahead(past: Tensor, fast: float = gaze_rule.FAST) -> Tensor:
+def ahead(past: Tensor, fast: float = published.FAST) -> Tensor:
     vectors = functional.normalize(past, dim=-1).cpu().numpy().astype(np.float64)
-    return torch.from_numpy(gaze_rule.ahead(vectors, fast)).to(past.device)
+    return torch.from_numpy(published.ahead(vectors, fast)).to(past.device)
 
 
 def speeds(network: nn.Module, seen: Seen) -> dict[float, float]:

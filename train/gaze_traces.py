@@ -1,4 +1,4 @@
-"""Eyes at work without pictures: what people of worlds/gaze.py do in 55 frames, and what a data set says of it.
+"""Eyes at work without pictures: what simulated people do in 55 frames, and what a data set says of it.
 
 Movers are drawn with seeds that begin with PEOPLE_SEED, so none of them is in a data set.
 """
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from palestra.worlds.eye_scene import mirrored
-from palestra.worlds.gaze import EYES, draw_mover, pick_windows, to_angles, watch
-from palestra.worlds.targets import FARTHEST_CM, NEAREST_CM, random_pattern, ring_pattern
+from palestra.eyes.simulator.movements import EYES, draw_mover, pick_windows, watch
+from palestra.eyes.simulator.scene import mirrored
+from palestra.eyes.simulator.targets import FARTHEST_CM, NEAREST_CM, random_pattern, ring_pattern
+from palestra.metrics.angles import to_angles
 
 PEOPLE_SEED = 20_200_526
 FRAMES = 55

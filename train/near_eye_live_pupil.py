@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track as progress
 
-from palestra import making, registry
+from palestra import model_cards, registry
+from palestra.datasets import make
+from palestra.eyes.pupil import features, read_grey
+from palestra.eyes.regression import fit_ridge
 from palestra.metrics.angles import angles_deg_columns
-from palestra.metrics.order import at_shares
-from palestra.pool import in_processes
+from palestra.metrics.quantiles import at_shares
+from palestra.parallel import in_processes
 from palestra.records import Order
-from palestra.solutions.near_eye_live_pupil import KINDS, SIDES, WEIGHTS, Model, Seen, looked_at, mirror, see
-from palestra.solutions.pupil import features, read_grey
-from palestra.solutions.regression import fit_ridge
+from palestra.tracks.near_eye.solutions.live_pupil import KINDS, SIDES, WEIGHTS, Model, Seen, looked_at, mirror, see
 
 TRACK = "near-eye-live-v1"
 FOLDS = 5
@@ -68,7 +69,7 @@ def _frame(home: Path, name: str, row: dict[str, str]) -> Frame:
 def made(seed: int) -> list[Frame]:
     """A small data set, made for a moment."""
     with tempfile.TemporaryDirectory() as folder:
-        for part in making.plan(registry.track(TRACK), Order("tiny", seed)).parts:
+        for part in make.plan(registry.track(TRACK), Order("tiny", seed)).parts:
             part.write(Path(folder))
         return frames_of(Path(folder))
 
@@ -123,8 +124,9 @@ def main() -> None:
     models = learn([frame for one in sets for frame in one], penalty)
     arrays = {f"{kind}/{name}": value for kind, model in models.items() for name, value in vars(model.ridge).items()}
     trust = {f"{kind}/trust": model.trust for kind, model in models.items()}
-    np.savez(WEIGHTS, **arrays, **trust)
-    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size} bytes, penalty {penalty:g}")
+    file = model_cards.path(WEIGHTS)
+    np.savez(file, **arrays, **trust)
+    print(f"{file.name}: {file.stat().st_size} bytes, penalty {penalty:g}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.worlds.eye_batch import HEIGHT, WIDTH
+from palestra.eyes.simulator.torch_renderer import HEIGHT, WIDTH
 from train import eye_command
 from train.eye_world import Spoiling, World, angles, normalised, spoilt, world_and_others
 from train.learning import DEVICE, learn, on

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palestra.worlds import eye_batch
-from palestra.worlds.eye import Renderer
-from palestra.worlds.eye_scene import Camera, Look, Person
+from palestra.eyes.simulator import torch_renderer
+from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.scene import Camera, Look, Person
 
 SEED = 0
 BATCH = 512
@@ -36,7 +36,7 @@ Scene = tuple[Person, Camera]
 class Shots:
     """Frames to draw, one row each, of scenes; everything on one device."""
 
-    plates: eye_batch.Plates
+    plates: torch_renderer.Plates
     scene: Tensor  # (n,)
     gaze: Tensor  # (n, 3)
     pupil_mm: Tensor
@@ -47,10 +47,10 @@ class Shots:
 
         A size of at most half the headset's is drawn at half size and made smaller, which is six times as fast.
         """
-        step = 1 if size[0] > eye_batch.HEIGHT else 2
+        step = 1 if size[0] > torch_renderer.HEIGHT else 2
         batch = BATCH // (3 - step) ** 2
         for some in rows.split(batch):
-            looks = eye_batch.Looks(self.scene[some], self.gaze[some], self.pupil_mm[some], self.opening[some])
+            looks = torch_renderer.Looks(self.scene[some], self.gaze[some], self.pupil_mm[some], self.opening[some])
             with torch.no_grad():
                 drawn = _render(self.plates, looks, step, batch)
                 image = drawn.image[:, None]
@@ -59,13 +59,15 @@ class Shots:
             yield image[:, 0].round().to(torch.uint8).flip(2), drawn.mask.flip(2)
 
 
-_compiled = torch.compile(eye_batch.render, dynamic=False)
+_compiled = torch.compile(torch_renderer.render, dynamic=False)
 
 
-def _render(plates: eye_batch.Plates, looks: eye_batch.Looks, step: int, batch: int) -> eye_batch.Pictures:
+def _render(
+    plates: torch_renderer.Plates, looks: torch_renderer.Looks, step: int, batch: int
+) -> torch_renderer.Pictures:
     """Compiled where that pays: on a GPU, and for whole batches, as every other size would be compiled anew."""
     whole = looks.plate.is_cuda and len(looks.plate) == batch
-    return (_compiled if whole else eye_batch.render)(plates, looks, True, step)
+    return (_compiled if whole else torch_renderer.render)(plates, looks, True, step)
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,13 @@ def segmentation(folder: Path, device: str) -> Segmentation:
 def _shots(folder: Path, name: str, kept: dict[str, Array], device: str) -> Shots:
     scenes: list[Scene] = pickle.loads((folder / f"{name}_scenes.pkl").read_bytes())  # noqa: S301  # written by `main` below
     with ProcessPoolExecutor() as pool:
-        plates = eye_batch.stack(list(pool.map(_painted, scenes, chunksize=4))).to(device)
+        plates = torch_renderer.stack(list(pool.map(_painted, scenes, chunksize=4))).to(device)
     columns = (torch.from_numpy(kept[column]).to(device) for column in ("scene", "gaze", "pupil_mm", "opening"))
     return Shots(plates, *columns)
 
 
 def _painted(scene: Scene) -> dict[str, Array]:
-    return eye_batch.plate_of(Renderer(*scene))
+    return torch_renderer.plate_of(Renderer(*scene))
 
 
 # ── Where the data sets are made: needs the whole package. ────────────────────────────────────────────────────────────
@@ -150,20 +152,20 @@ class _Roll:
 
 
 def _films_of(size: str, share: Any) -> list[Any]:
-    from palestra.makers import openeds_gaze
     from palestra.records import Order
+    from palestra.tracks.gaze_prediction import maker
 
-    return list(openeds_gaze.films(Order(size=size, seed=SEED), share))
+    return list(maker.films(Order(size=size, seed=SEED), share))
 
 
 def write_gaze(folder: Path, size: str = "paper") -> None:
     from rich.progress import track as progress
 
-    from palestra.makers import openeds_gaze
-    from palestra.pool import in_processes
+    from palestra.parallel import in_processes
     from palestra.records import Order
+    from palestra.tracks.gaze_prediction import maker
 
-    shares = openeds_gaze.shares(Order(size=size, seed=SEED))
+    shares = maker.shares(Order(size=size, seed=SEED))
     watched = in_processes(partial(_films_of, size), shares)
     found = {share.person: films for share, films in progress(watched, "watching", total=len(shares))}
     roll = _Roll()
@@ -188,14 +190,14 @@ def write_gaze(folder: Path, size: str = "paper") -> None:
 def write_segmentation(folder: Path, size: str = "paper") -> None:
     from rich.progress import track as progress
 
-    from palestra.makers import openeds_segmentation
     from palestra.records import Order
+    from palestra.tracks.eye_segmentation import maker
 
     order = Order(size=size, seed=SEED)
     roll = _Roll()
     sequence, frame, labelled, asked = [], [], [], []
-    for k, item in enumerate(progress(openeds_segmentation.sequences(order), "watching")):
-        (rows,) = roll.add(openeds_segmentation.scene(order, item), [openeds_segmentation.looks(order, item)])
+    for k, item in enumerate(progress(maker.sequences(order), "watching")):
+        (rows,) = roll.add(maker.scene(order, item), [maker.looks(order, item)])
         sequence.append(np.full(len(rows), k))
         frame.append(np.arange(len(rows)))
         labelled.append(rows[list(item.given)])

@@ -5,7 +5,7 @@
 
 It draws people of its own, photographs their eyes in all light and from all sides, and learns from the pictures. What
 is drawn comes from seeds that begin with PEOPLE_SEED, while data sets draw theirs from an order's seed and name
-(makers/common.py), so nobody that a solution is tested on was learnt from. Everything is kept in FOLDER as it is made:
+(eyes/cohort.py), so nobody that a solution is tested on was learnt from. Everything is kept in FOLDER as it is made:
 stopped and started again with the same settings, it goes on where it was.
 """
 
@@ -23,15 +23,22 @@ import numpy as np
 import torch
 from torch import nn
 
-from palestra.metrics.space import Head, Pose, World
-from palestra.solutions.remote_view import EYE, angles_of, axes_towards, eye_pictures, head_angles, warps
-from palestra.worlds.head import Look, Renderer
-from palestra.worlds.head_motion import EYE_REACH_DEG, NECK_M
-from palestra.worlds.head_person import Person, draw_person
-from palestra.worlds.head_room import draw_room
-from palestra.worlds.head_shape import Surface, surface_of
-from palestra.worlds.head_stage import cameras, rotations, screen_file, seat
-from palestra.worlds.head_tracker import SHIFT_M, TURN_DEG, approximate_eyes_m
+from palestra.metrics.transforms import Head, Pose, World
+from palestra.tracks.remote_gaze.simulator.head import Look, Renderer
+from palestra.tracks.remote_gaze.simulator.motion import EYE_REACH_DEG, NECK_M
+from palestra.tracks.remote_gaze.simulator.person import Person, draw_person
+from palestra.tracks.remote_gaze.simulator.room import draw_room
+from palestra.tracks.remote_gaze.simulator.shape import Surface, surface_of
+from palestra.tracks.remote_gaze.simulator.stage import cameras, rotations, screen_file, seat
+from palestra.tracks.remote_gaze.simulator.tracker import SHIFT_M, TURN_DEG, approximate_eyes_m
+from palestra.tracks.remote_gaze.solutions.virtual_camera import (
+    EYE,
+    angles_of,
+    axes_towards,
+    eye_pictures,
+    head_angles,
+    warps,
+)
 
 PEOPLE_SEED = 20_140_326
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -303,7 +310,9 @@ def write(network: Network, file: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="where pictures and epochs are kept")
-    parser.add_argument("--out", type=Path, default=Path("palestra/solutions/weights/remote_gaze_network.onnx"))
+    parser.add_argument(
+        "--out", type=Path, default=Path("palestra/tracks/remote_gaze/weights/remote_gaze_network.onnx")
+    )
     parser.add_argument("--only-write", action="store_true", help="write FOLDER/network.pt as it is")
     for part in fields(Settings):
         if not isinstance(part.default, tuple):

@@ -162,7 +162,7 @@ class Ensemble(nn.Module):
 class Made:
     """A trained solution: its network, masks of frames, and what is told of it."""
 
-    name: str  # as in palestra/solutions: "bts_digital"
+    name: str  # of the solution: "bts_digital"
     network: nn.Module
     masks: Callable[[Tensor], Tensor]  # of rows of the data
     validation: float  # mIoU on labels left out

@@ -3,7 +3,7 @@
 The network (0.6 M parameters, 320 × 200) tells three things of each place: whether the eye is open there, whether the
 iris is there, were it not covered, and the same of the pupil. It learns from the given labels and, in equal parts, from
 people and devices that no data set has (train/eye_world.py). What a sequence's own labels and its other frames add is
-worked out afterwards, without training: palestra/solutions/segment_time.py.
+worked out afterwards, without training: palestra/tracks/eye_segmentation/solutions/sequence.py.
 
     python -m train.segmentation_palestra --data FOLDER --out FOLDER
 """
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.solutions.segment_time import ALL, Steps, agreed
+from palestra.tracks.eye_segmentation.solutions.sequence import ALL, Steps, agreed
 from train import segmentation_common as common
 from train import segmentation_views as views
 from train.eye_world import World

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palestra.worlds import eye_batch
+from palestra.eyes.simulator import torch_renderer
 from train.segmentation_losses import IGNORED
 
 
@@ -45,7 +45,7 @@ def jpeg(pictures: Tensor, share: float = 0.5) -> Tensor:
     """Some pictures compressed and opened again."""
     count, device = len(pictures), pictures.device
     quality = torch.where(torch.rand(count, device=device) < share, 40 + 55 * torch.rand(count, device=device), 0.0)
-    return eye_batch.compressed(pictures[:, 0].float().contiguous(), quality)[:, None]
+    return torch_renderer.compressed(pictures[:, 0].float().contiguous(), quality)[:, None]
 
 
 def flipped(pictures: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:

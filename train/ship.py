@@ -13,7 +13,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from palestra.solutions import cards
+from palestra import model_cards
 from train import results
 
 PREDICTIONS = Path("docs/predictions")
@@ -28,8 +28,8 @@ def main() -> None:
     options = parser.parse_args()
     for given in options.given:
         for name in _shipped(given, options):
-            known = cards.card(name)
-            print(f"{name}: {known.bytes:,} bytes, sha256 {known.sha256[: cards.SHOWN] or 'of nothing'}…")
+            known = model_cards.card(name)
+            print(f"{name}: {known.bytes:,} bytes, sha256 {known.sha256[: model_cards.SHOWN] or 'of nothing'}…")
 
 
 def _shipped(given: Path, options: argparse.Namespace) -> list[str]:
@@ -38,8 +38,8 @@ def _shipped(given: Path, options: argparse.Namespace) -> list[str]:
 
 def ship(given: Path, commit: str = "") -> str:
     if given.suffix:
-        shutil.copyfile(given, cards.path(given.stem))
-    cards.stamp(given.stem, commit=commit)
+        shutil.copyfile(given, model_cards.path(given.stem))
+    model_cards.stamp(given.stem, commit=commit)
     return given.stem
 
 
@@ -47,16 +47,16 @@ def ship_all(folder: Path, commit: str = "", unshipped: bool = False) -> list[st
     """Names of all networks that a run tells of."""
     every = results.read(folder)
     for learnt in every:
-        file, known = folder / f"{learnt.weights}.onnx", cards.card(learnt.weights)
+        file, known = folder / f"{learnt.weights}.onnx", model_cards.card(learnt.weights)
         if (known.shipped or unshipped) and file.is_file():
-            shutil.copyfile(file, cards.path(learnt.weights))
+            shutil.copyfile(file, model_cards.path(learnt.weights))
         told = {key: getattr(learnt, key) for key in NOTED}
         if learnt.predictions:
             told["predictions"] = keep(folder / learnt.predictions)
         for other in learnt.others:
             keep(folder / other)
         told = {key: value for key, value in told.items() if value}
-        cards.stamp(learnt.weights, **({"commit": commit, "scores": {}, "predictions": ""} | told))
+        model_cards.stamp(learnt.weights, **({"commit": commit, "scores": {}, "predictions": ""} | told))
     return [learnt.weights for learnt in every]
 
 

@@ -11,14 +11,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra import console
-from palestra.annotate_drawing import overlay, sheet
-from palestra.solutions import cards
-from palestra.solutions.eye_reader import Reading, read
-from palestra.worlds import eye_optics as optics
-from palestra.worlds.eye import Renderer
-from palestra.worlds.eye_scene import Look, draw_camera, draw_person
-from palestra.worlds.gaze import to_vectors
+from palestra import console, model_cards
+from palestra.annotation.overlay import overlay, sheet
+from palestra.eyes.reader.reader import Reading, read
+from palestra.eyes.simulator import optics
+from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
+from palestra.metrics.angles import to_vectors
 from train.tables_page import markdown
 from train.tables_people import profile, stranger
 
@@ -192,7 +191,7 @@ def tables(work: Path, size: str) -> dict[str, str]:
             advance(1)
     if size == "paper":
         draw_sheet(SHEET)
-        cards.stamp("eye_reader", scores=found[0].scores())
+        model_cards.stamp("eye_reader", scores=found[0].scores())
     head = [
         "pictures",
         "how many",

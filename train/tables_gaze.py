@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from palestra import registry
-from palestra.scoring import Scored
-from palestra.solutions import cards
+from palestra import model_cards, registry
+from palestra.scoring.score import Scored
 from train.ship import PREDICTIONS
 from train.tables_page import markdown
 from train.tables_scored import NOTHING, Entry, made, note_scores, order_told, ranking, scored
@@ -49,7 +48,7 @@ def _estimators() -> str:
     """How far each estimator is off in single pictures of validation people, before anything is predicted."""
     rows = []
     for entry in ENTRIES:
-        known = cards.card(entry.weights).checked
+        known = model_cards.card(entry.weights).checked
         published = f"{PUBLISHED_ESTIMATION_DEG:.2f}" if entry.title == "baseline" else ""
         names = ("estimation_deg", "calibrated_deg", "validation_pe_deg")
         rows.append([entry.title, published, *(f"{known[name]:.2f}" if name in known else "" for name in names)])

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra import console
-from palestra.makers.common import flipped, headset, render
-from palestra.metrics.overlap import count_overlap, mean_iou_global
+from palestra import console, model_cards
+from palestra.eyes.cohort import flipped, headset, render
+from palestra.eyes.reader.reader import read
+from palestra.eyes.simulator import optics
+from palestra.eyes.simulator.renderer import Picture, Renderer
+from palestra.eyes.simulator.scene import Camera, Look, Person, draw_person, mirrored, slipped
+from palestra.metrics.angles import to_angles, to_vectors
+from palestra.metrics.iou import count_overlap, mean_iou_global
 from palestra.records import Order
-from palestra.solutions import cards, near_eye_seen
-from palestra.solutions.eye_reader import read
-from palestra.solutions.eye_segmentation_palestra import WEIGHTS, classes_of, told
-from palestra.solutions.gaze_seen import ask, shrunk
-from palestra.solutions.segment_dense import Dense, classes
-from palestra.worlds import eye_optics as optics
-from palestra.worlds.eye import Picture, Renderer
-from palestra.worlds.eye_scene import Camera, Look, Person, draw_person, mirrored, slipped
-from palestra.worlds.gaze import to_angles, to_vectors
+from palestra.tracks.eye_segmentation.solutions.palestra import WEIGHTS, classes_of, told
+from palestra.tracks.eye_segmentation.solutions.published import Dense
+from palestra.tracks.gaze_prediction.solutions.networks import ask, shrunk
+from palestra.tracks.near_eye.solutions import networks
 from train.tables_page import markdown
 from train.tables_people import profile, stranger
 
@@ -98,7 +98,7 @@ def _miou(found: Sequence[Array], seen: Sequence[Shot]) -> str:
 
 def _dense(weights: str) -> Callable[[Sequence[Shot]], str]:
     def cell(seen: Sequence[Shot]) -> str:
-        return _miou([classes(Dense(weights), shot.picture.image[None])[0] for shot in seen], seen)
+        return _miou([Dense(weights).classes(shot.picture.image[None])[0] for shot in seen], seen)
 
     return cell
 
@@ -133,7 +133,7 @@ def _off(found: Array, seen: Sequence[Shot]) -> str:
 
 def _near_eye(seen: Sequence[Shot]) -> str:
     """Of the eyes that it takes for open; it looks at left eyes, and pictures here are of left eyes in a mirror."""
-    told = [near_eye_seen.ask(np.ascontiguousarray(shot.picture.image[:, ::-1])) for shot in seen]
+    told = [networks.ask(np.ascontiguousarray(shot.picture.image[:, ::-1])) for shot in seen]
     read = [at for at, one in enumerate(told) if one is not None]
     found = np.degrees([one[0][:2] for one in told if one is not None]) * (-1, 1)
     of = f" of {len(read) / len(seen):.0%}" if len(read) < len(seen) else ""
@@ -146,12 +146,12 @@ CELLS: dict[str, tuple[str, Callable[[Sequence[Shot]], str]]] = {
     "`palestra annotate`": ("eye_reader", _reader),
     "gaze, baseline": ("gaze_prediction_baseline", _estimator("gaze_prediction_baseline")),
     "gaze, ours": ("gaze_prediction_palestra", _estimator("gaze_prediction_palestra")),
-    "near-eye, ours": (near_eye_seen.NETWORK, _near_eye),
+    "near-eye, ours": (networks.NETWORK, _near_eye),
 }
 
 
 def tables(work: Path, size: str) -> dict[str, str]:
-    there = {title: cell for title, (weights, cell) in CELLS.items() if cards.is_there(weights)}
+    there = {title: cell for title, (weights, cell) in CELLS.items() if model_cards.is_there(weights)}
     rows = []
     with console.progress("hard pictures", len(CONDITIONS)) as advance:
         for condition in CONDITIONS:

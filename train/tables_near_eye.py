@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from palestra import registry, scoring, solving
-from palestra.collect.files import collect
-from palestra.live import Guests, play_live
-from palestra.playing import Play
-from palestra.pool import in_processes
+from palestra import model_cards, registry
+from palestra.evaluation import solve
+from palestra.live.run import Play
+from palestra.live.session import Guests, play_live
+from palestra.parallel import in_processes
 from palestra.records import Track
-from palestra.scoring import Sheet
-from palestra.solutions import cards
-from palestra.solutions import near_eye_gaze_palestra as ours
-from palestra.solutions.near_eye_seen import NETWORK
+from palestra.scoring import score
+from palestra.scoring.score import Sheet
+from palestra.scoring.submission import collect
+from palestra.tracks.near_eye.solutions import gaze_palestra as ours
+from palestra.tracks.near_eye.solutions.networks import NETWORK
 from train.tables_page import markdown
 from train.tables_scored import made
 
@@ -31,7 +32,7 @@ Job = tuple[Path, pl.DataFrame, ours.Model]
 def tables(work: Path, size: str) -> dict[str, str]:
     scores: dict[str, float] = {}  # of ours, for its card
     told = {"near-eye": _offline(work, scores), "near-eye live": _live(work, scores)}
-    cards.stamp(NETWORK, scores=scores)
+    model_cards.stamp(NETWORK, scores=scores)
     return told
 
 
@@ -40,7 +41,7 @@ def _offline(work: Path, scores: dict[str, float]) -> str:
     rows = []
     for seed in SEEDS:
         data = made(track, "small", work, seed, pictures=True)
-        sheet = scoring.load(track, data)
+        sheet = score.load(track, data)
         without, with_five = (_pe(track, sheet, answers) for answers in _ours(track, data))
         pupil = _pe(track, sheet, _solved(track, "pupil", data, sheet))
         scores[f"pe_deg_small_{seed}"] = round(with_five, 4)
@@ -50,20 +51,20 @@ def _offline(work: Path, scores: dict[str, float]) -> str:
 
 
 def _pe(track: Track, sheet: Sheet, answers: pl.DataFrame) -> float:
-    return scoring.score(track, sheet, answers, "").result.metrics[track.ranks.name].value
+    return score.score(track, sheet, answers, "").result.metrics[track.ranks.name].value
 
 
 def _solved(track: Track, name: str, data: Path, sheet: Sheet) -> pl.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"answers{track.suffix}"
-        solving.solve(track, registry.solution(track.id, name), data, {}, file)
+        solve.solve(track, registry.solution(track.id, name), data, {}, file)
         return collect(track, file, sheet.trials)
 
 
 def _ours(track: Track, data: Path) -> Iterable[pl.DataFrame]:
     """Answers without the five frames, and with them; pictures are looked at once."""
     trials = track.trials(data)
-    model = ours.fit(data, ours.SOLUTION.options)
+    model = ours.fit(data, {})
     jobs = [(data, group, model) for group in trials.partition_by("person", "group", maintain_order=True)]
     found = [pair for _, pair in in_processes(_answered, jobs)]
     for which in range(2):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from palestra.worlds.people import Profile
+from palestra.eyes.simulator.people import Profile
 
 SEED = 77_000  # data sets and train/eye_world.py draw theirs otherwise
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from palestra import console, making, scoring
-from palestra.bench_showing import Difference, compared
-from palestra.collect.files import collect
+from palestra import console, model_cards
+from palestra.datasets import make
+from palestra.evaluation.table import Difference, compared
 from palestra.records import Estimate, Order, Track
-from palestra.scoring import Scored
-from palestra.solutions import cards
+from palestra.scoring import score
+from palestra.scoring.score import Scored
+from palestra.scoring.submission import collect
 from train.tables_page import markdown
 
 OURS = "palestra"
@@ -29,26 +30,26 @@ class Entry:
 
 def made(track: Track, size: str, work: Path, seed: int = 0, pictures: bool = False) -> Path:
     """A data set of ours, made once by this code; without its pictures where answers are there already."""
-    code = scoring.code_digest(track).removeprefix("sha256:")
+    code = score.code_digest(track).removeprefix("sha256:")
     folder = work / f"{track.id}-{size}-{seed}-{code}"
     order = Order(size=size, seed=seed, without=() if pictures else ("images",))
-    if not folder.is_dir() or making.unfinished(folder):
-        plan = making.plan(track, order)
+    if not folder.is_dir() or make.unfinished(folder):
+        plan = make.plan(track, order)
         with console.progress(f"making {folder.name}", sum(part.weight for part in plan.parts)) as advance:
-            making.run(track, order, plan, folder, advance)
+            make.run(track, order, plan, folder, advance)
     return folder
 
 
 def scored(track: Track, data: Path, entries: Sequence[Entry], folder: Path) -> dict[str, Scored]:
     """Title → scores, of those whose answers are there."""
-    sheet = scoring.load(track, data)
+    sheet = score.load(track, data)
     found = {}
     for entry in entries:
         file = folder / entry.file
         if file.is_file():
             # Of segmentation only the frames that are scored are kept: a hundredth of what a contestant sends.
             answers = collect(track, file, sheet.trials, allow_missing=True)
-            found[entry.title] = scoring.score(track, sheet, answers, entry.title)
+            found[entry.title] = score.score(track, sheet, answers, entry.title)
     return found
 
 
@@ -61,7 +62,7 @@ def ranking(track: Track, entries: Sequence[Entry], found: Mapping[str, Scored],
     for entry in entries:
         if entry.title not in found:
             continue
-        card, value = cards.card(entry.weights), found[entry.title].result.metrics[metric]
+        card, value = model_cards.card(entry.weights), found[entry.title].result.metrics[metric]
         rows.append(
             [
                 entry.title,
@@ -96,7 +97,7 @@ def note_scores(entries: Sequence[Entry], found: Mapping[str, Scored]) -> None:
     for entry in entries:
         if entry.title in found:
             metrics = found[entry.title].result.metrics
-            cards.stamp(entry.weights, scores={name: round(one.value, 6) for name, one in metrics.items()})
+            model_cards.stamp(entry.weights, scores={name: round(one.value, 6) for name, one in metrics.items()})
 
 
 def order_told(entries: Sequence[Entry], found: Mapping[str, Scored], track: Track) -> str:

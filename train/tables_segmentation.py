@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra import registry
-from palestra.formats import openeds_segmentation as openeds
-from palestra.makers import openeds_segmentation as maker
-from palestra.makers.common import flipped, rng_for
-from palestra.pictures import beside, overlay
+from palestra.datasets.order import rng_for
+from palestra.eyes.cohort import flipped
+from palestra.eyes.simulator.renderer import Renderer
 from palestra.records import Order
-from palestra.scoring import Scored
-from palestra.worlds.eye import Renderer
+from palestra.report.images import beside, overlay
+from palestra.scoring.score import Scored
+from palestra.tracks.eye_segmentation import format as openeds
+from palestra.tracks.eye_segmentation import maker
 from train.ship import PREDICTIONS
 from train.tables_page import markdown
 from train.tables_scored import NOTHING, Entry, made, note_scores, order_told, ranking, scored

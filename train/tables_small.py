@@ -5,8 +5,10 @@ The paper's size is too large for a test. This one is not for comparing solution
 
 from pathlib import Path
 
-from palestra import learners, registry, scoring, solving
-from palestra.collect.files import collect
+from palestra import registry
+from palestra.evaluation import learner, solve
+from palestra.scoring import score
+from palestra.scoring.submission import collect
 from train.tables_page import markdown
 from train.tables_scored import made
 
@@ -23,7 +25,7 @@ SOLUTIONS = [
 
 def ready(track_id: str, name: str) -> bool:
     """Whether its weights are here."""
-    return learners.is_ready(registry.solution(track_id, name))
+    return learner.is_ready(registry.solution(track_id, name))
 
 
 def value_of(track_id: str, name: str, work: Path, size: str = "tiny") -> float:
@@ -31,9 +33,9 @@ def value_of(track_id: str, name: str, work: Path, size: str = "tiny") -> float:
     track, solution = registry.track(track_id), registry.solution(track_id, name)
     data = made(track, size, work, SEED, pictures=True)
     out = work / f"{track_id}-{name}{track.suffix}"
-    solving.solve(track, solution, data, {}, out)
-    sheet = scoring.load(track, data)
-    found = scoring.score(track, sheet, collect(track, out, sheet.trials), name)
+    solve.solve(track, solution, data, {}, out)
+    sheet = score.load(track, data)
+    found = score.score(track, sheet, collect(track, out, sheet.trials), name)
     return found.result.metrics[track.ranks.name].value
 
 

@@ -14,7 +14,7 @@ import onnxruntime
 import torch
 from torch import nn
 
-from palestra.solutions import cards
+from palestra import model_cards
 from train import (
     gaze_baseline,
     gaze_eymazing,
@@ -65,7 +65,7 @@ OURS = {
 def tables(work: Path, size: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         sessions = {title: _untrained(Path(folder), *known) for title, known in UNTRAINED.items()}
-        sessions |= {title: cards.session(name) for title, name in OURS.items() if cards.is_there(name)}
+        sessions |= {title: model_cards.session(name) for title, name in OURS.items() if model_cards.is_there(name)}
         seconds = timed(sessions)
     first = seconds["ResNet-18 at 256 × 160"]
     ordered = sorted(seconds, key=lambda title: seconds[title])

@@ -2,9 +2,7 @@
 
 import gc
 import logging
-import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -12,36 +10,26 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
-from palestra.contest import log
-from palestra.contest.clock import Now, for_writing
-from palestra.contest.database import reading, writing
-from palestra.contest.events import Body, Event
-from palestra.contest.files import Files
-from palestra.contest.fold import VERSION, apply, fold
-from palestra.contest.jobs import queue
-from palestra.contest.state import State, unpacked
-from palestra.contest.tables import events as event_table
-from palestra.contest.tables import snapshots
-from palestra.contest.tasks import tasks_after
+from palestra.contest.log import chain
+from palestra.contest.log.clock import Now, for_writing, wall_clock
+from palestra.contest.log.events import Body, Event
+from palestra.contest.log.fold import VERSION, apply, fold
+from palestra.contest.log.state import State, unpacked
+from palestra.contest.queue.queue import queue
+from palestra.contest.queue.triggers import tasks_after
+from palestra.contest.storage.database import reading, writing
+from palestra.contest.storage.files import Files
+from palestra.contest.storage.tables import events as event_table
+from palestra.contest.storage.tables import snapshots
 
 _told = logging.getLogger("palestra.contest")
 SNAPSHOT_EVERY = 2_000  # events that may have to be folded again when a server starts
 LOG_CHANNEL, LIVE_CHANNEL = "palestra_log", "palestra_live"  # of PostgreSQL's notifications
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is taken for something else when it is read aloud
 
 
 # What is to happen, from what is so and the time; raises an error in words where it may not.
 Decide = Callable[[State, int], Sequence[Body]]
 Also = Callable[[Connection, Sequence[Event]], object]
-
-
-def wall_clock() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def new_id(prefix: str) -> str:
-    """A name for a new thing, that nobody can guess and everybody can type."""
-    return prefix + "".join(secrets.choice(_ALPHABET) for _ in range(12))
 
 
 def notify(connection: Connection, channel: str) -> None:
@@ -78,10 +66,10 @@ class Contest:
         """
         with self._writing:
             with writing(self.engine) as connection:
-                self._take_in(list(log.read(connection, after=self.state.seq)), log.head(connection).hash)
+                self._take_in(list(chain.read(connection, after=self.state.seq)), chain.head(connection).hash)
                 # To a clock that is behind the log, quotas would look unused.
                 now = max(for_writing(self.now), self.state.at)
-                events = log.append(connection, decide(self.state, now), by, now)
+                events = chain.append(connection, decide(self.state, now), by, now)
                 for event in events:
                     for task in tasks_after(event.body, self.state):
                         queue(connection, task.key, task.kind, msgspec.json.encode(task.order).decode(), now)
@@ -89,7 +77,7 @@ class Contest:
                     connection.rollback()
                     return []
                 notify(connection, LOG_CHANNEL)
-                digest = log.head(connection).hash
+                digest = chain.head(connection).hash
             self._take_in(events, digest)
         self._keep_snapshot()
         return events
@@ -97,9 +85,9 @@ class Contest:
     def catch_up(self) -> list[Event]:
         """Take in what other processes wrote."""
         with self._writing, reading(self.engine) as connection:
-            if log.last_seq(connection) <= self.state.seq:
+            if chain.last_seq(connection) <= self.state.seq:
                 return []
-            events = list(log.read(connection, after=self.state.seq))
+            events = list(chain.read(connection, after=self.state.seq))
             self._take_in(events, _hash_at(connection, events[-1].seq))
         return events
 
@@ -126,7 +114,7 @@ class Contest:
             if kept:
                 self.state, self.kept = kept
                 self._snapshot_seq = self.state.seq
-            for event in log.read(connection, after=self.state.seq):
+            for event in chain.read(connection, after=self.state.seq):
                 apply(self.state, event)
                 self.since_kept.append(event)
             self.state.hash = _hash_at(connection, self.state.seq)
@@ -200,7 +188,7 @@ def snapshot_fits(connection: Connection) -> bool:
     row = connection.execute(select(snapshots).order_by(snapshots.c.seq.desc()).limit(1)).first()
     if row is None or row.code != VERSION or _hash_at(connection, row.seq) != row.hash:
         return True  # nobody will use it
-    state, kept = fold(log.read(connection, upto=row.seq)), _unpacked(row.state)
+    state, kept = fold(chain.read(connection, upto=row.seq)), _unpacked(row.state)
     state.hash = row.hash
     return kept is None or _opened(kept[0]) == state
 

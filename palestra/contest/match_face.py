@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from palestra.contest.match_flow import case_left_ms, current, is_over, left_ms
-from palestra.contest.match_fold import at_time
-from palestra.contest.match_rules import TOTAL_MS
-from palestra.contest.match_state import Match
+from palestra.contest.match.fold import at_time
+from palestra.contest.match.rules import TOTAL_MS
+from palestra.contest.match.state import Match
+from palestra.contest.match.turn import case_left_ms, current, is_over, left_ms
 
 
 class Face(msgspec.Struct, frozen=True):

@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from palestra.entrants.sandbox import Backend
 from palestra.entrants.wheels import FOLDER as WHEELS
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
 from palestra.formats.archive import open_members
 from palestra.formats.files import shown_name
+from palestra.sandbox.sandbox import Backend
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
 PREFIX = "palestra-bundle-"  # of places for bundles, in the system's folder for what is temporary

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from palestra.entrants import sandbox
-from palestra.entrants.bell import Bell
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.frames import BadFrame, Frame, Header, Receiver, Sender
-from palestra.entrants.running import Running
-from palestra.entrants.sandbox import Backend, Limits
+from palestra.entrants.poller import Bell
 from palestra.errors import PalestraError, clean
-from palestra.formats.files import human_bytes
 from palestra.records import Reply, Tick
+from palestra.sandbox import sandbox
+from palestra.sandbox.process import Running
+from palestra.sandbox.sandbox import Backend, Limits
+from palestra.text import human_bytes
 
-COMMAND = (sandbox.PYTHON, "-m", "palestra.entrants.inside")
+COMMAND = (sandbox.PYTHON, "-m", "palestra.entrants.runner.__main__")
 REPLY_BYTES = 65_536  # of one reply: numbers, or a note
 READY_S = 120.0  # to load a model
 ENDING_S = 2.0  # between closing its socket and being gone, on a busy host

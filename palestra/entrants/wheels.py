@@ -5,10 +5,10 @@ import stat
 import zipfile
 from pathlib import Path
 
-from palestra.entrants.running import Running
-from palestra.entrants.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.errors import PalestraError, clip
-from palestra.formats.files import human_bytes
+from palestra.sandbox.process import Running
+from palestra.sandbox.sandbox import PYTHON, Backend, Limits, Sees, plan
+from palestra.text import human_bytes
 
 FOLDER = "wheels"
 INSTALL = Limits(wall_s=600, cpu_s=600, tmp_bytes=4 << 30)  # here tmp_bytes is what the wheels may come to, unpacked

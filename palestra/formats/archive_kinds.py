@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import human_bytes, is_folder, kind_of, open_regular, read_bytes, shown_name
+from palestra.formats.files import is_folder, kind_of, open_regular, read_bytes, shown_name
 from palestra.formats.tar import tar_entries, tar_stream
+from palestra.text import human_bytes
 
 DIRECTORY_BYTES = 256  # of a zip's own directory for each entry; names of 30 letters need about 150
 DEPTH = 16

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palestra.errors import SHOWN, Fault, Faults, refuse
+from palestra.text import human_bytes
 
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -21,16 +22,6 @@ KINDS = {
 
 
 READ_BYTES = 1 << 30  # the kernel reads at most two gigabytes at once
-
-
-def human_bytes(n: int) -> str:
-    """A size as people write it: 999 bytes, 1.5 MB."""
-    if n < 1000:
-        return f"{n} byte{'' if n == 1 else 's'}"
-    size, units = n / 1000, ["kB", "MB", "GB", "TB"]
-    while size >= 999.95 and len(units) > 1:
-        size, units = size / 1000, units[1:]
-    return f"{size:.1f} {units[0]}"
 
 
 def shown_name(path: str | Path) -> str:

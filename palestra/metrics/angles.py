@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palestra.metrics.cores import usable_cores
+from palestra.parallel import usable_cores
 
 Floats = NDArray[np.float64]
 
@@ -130,3 +130,15 @@ def _angles_into(out: Floats, scratch: Floats) -> bool:
     np.abs(dot, out=spare)
     spare += cross
     return bool(spare.min() > SMALLEST_SIZE and spare.max() < LARGEST_SIZE)  # NaN compares false
+
+
+def to_angles(vectors: Floats) -> tuple[Floats, Floats]:
+    """Yaw (positive to +X) and pitch (positive up) in degrees, of vectors of any length."""
+    x, y, z = np.moveaxis(np.asarray(vectors, dtype=np.float64), -1, 0)
+    return np.degrees(np.arctan2(x, z)), np.degrees(np.arctan2(y, np.hypot(x, z)))
+
+
+def to_vectors(yaw_deg: ArrayLike, pitch_deg: ArrayLike) -> Floats:
+    """Unit vectors (..., 3) that look along these angles."""
+    yaw, pitch = np.radians(np.asarray(yaw_deg, float)), np.radians(np.asarray(pitch_deg, float))
+    return np.stack([np.sin(yaw) * np.cos(pitch), np.sin(pitch), np.cos(yaw) * np.cos(pitch)], axis=-1)

@@ -13,25 +13,27 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.static_files import create_static_files_router
 
-from palestra.contest import keys, throttle
-from palestra.contest.database import writing
-from palestra.contest.events import Event
-from palestra.web import account_actions, desk_actions, match_opening, team_actions  # noqa: F401 - they declare actions
-from palestra.web.answering import PROBLEMS, answer_error
-from palestra.web.api import READS, action_routes
-from palestra.web.forms import do
-from palestra.web.gate import Gate
-from palestra.web.live import live, touched
-from palestra.web.match_pages import MATCHES
-from palestra.web.operating import OPERATING
-from palestra.web.pages import PAGES
-from palestra.web.pages_desk import DESK
-from palestra.web.pages_hall import HALL
-from palestra.web.pages_outside import OUTSIDE
-from palestra.web.run_out import require_own_form
+from palestra.contest.accounts import rate_limit, tokens
+from palestra.contest.log.events import Event
+from palestra.contest.storage.database import writing
+from palestra.web.actions import (
+    teams,  # noqa: F401 - they declare actions
+)
+from palestra.web.api.routes import READS, action_routes
+from palestra.web.api.transfers import TRANSFERS
+from palestra.web.auth.middleware import Gate
+from palestra.web.errors import PROBLEMS, answer_error
+from palestra.web.forms.expired import require_own_form
+from palestra.web.forms.submit import do
+from palestra.web.health import OPERATING
+from palestra.web.match.hall import HALL
+from palestra.web.match.pages import MATCHES
+from palestra.web.pages.desk import DESK
+from palestra.web.pages.public import PAGES
+from palestra.web.pages.sign_in import OUTSIDE
 from palestra.web.site import Site
 from palestra.web.tail import channels_of, follow
-from palestra.web.transfers import TRANSFERS
+from palestra.web.topics import live, touched
 
 STATIC = Path(__file__).with_name("static")
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
@@ -147,7 +149,7 @@ def turned(before: int, now: int) -> tuple[str, ...]:
 def _sweep(site: Site) -> None:
     now = site.now
     with writing(site.contest.engine) as connection:
-        keys.sweep(connection, now)
-        throttle.sweep(connection, now)
+        tokens.sweep(connection, now)
+        rate_limit.sweep(connection, now)
     site.uploads.sweep(now - STALE_UPLOAD_MS)
     site.contest.files.sweep(now - STALE_UPLOAD_MS)

@@ -11,12 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from palestra.contest.rules import Words
-from palestra.web import writing
-from palestra.web.live_views import ScreenTeam
-from palestra.web.sparkline import Scale, scale_of, sparkline, whisker
-from palestra.web.views import BoardRow, Column
-from palestra.web.words import LANGUAGES, say, say_count, words
+from palestra.text import Words
+from palestra.web.models.live import ScreenTeam
+from palestra.web.models.public import BoardRow, Column
+from palestra.web.text import numbers
+from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
+from palestra.web.text.sparkline import Scale, scale_of, sparkline, whisker
 
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown
@@ -41,10 +41,10 @@ def _environment(language: str) -> Environment:
     pages.filters |= {
         "told": partial(_told, language), "heading": partial(_heading, language), "kind": partial(_kind, language),
         "job": partial(_job, language), "event": partial(_event, language),
-        "number": writing.number, "interval": writing.interval, "size": writing.size, "share": writing.share,
-        "milliseconds": writing.milliseconds, "duration": partial(writing.duration, language),
-        "countdown": partial(writing.countdown, language), "clock": _clock,
-        "quota": partial(writing.quota, language), "brackets": brackets, "scale": _scale,
+        "number": numbers.number, "interval": numbers.interval, "size": numbers.size, "share": numbers.share,
+        "milliseconds": numbers.milliseconds, "duration": partial(numbers.duration, language),
+        "countdown": partial(numbers.countdown, language), "clock": _clock,
+        "quota": partial(numbers.quota, language), "brackets": brackets, "scale": _scale,
         "letters": _letters, "ems": _ems, "short": _short,
         "when": partial(_when, language, False), "moment": partial(_when, language, True),
         "day": partial(_day, language), "local_input": _local_input, "paragraphs": _paragraphs,
@@ -153,18 +153,18 @@ def _zone(context: Context) -> str:
 
 
 def _when(language: str, compact: bool, context: Context, ms: int | None) -> Markup:
-    return writing.time_tag(language, ms, _zone(context), compact)
+    return numbers.time_tag(language, ms, _zone(context), compact)
 
 
 def _day(language: str, context: Context, ms: int) -> str:
-    return writing.day(language, ms, _zone(context))
+    return numbers.day(language, ms, _zone(context))
 
 
 def _clock(context: Context, ms: int) -> str:
     """The time of day to the second, in the contest's zone, as a page's script goes on to show it."""
-    return f"{writing.local(ms, _zone(context)):%H:%M:%S}"
+    return f"{numbers.local(ms, _zone(context)):%H:%M:%S}"
 
 
 def _local_input(context: Context, ms: int | None) -> str:
     """A time as a field of a form has it, in the contest's zone."""
-    return "" if ms is None else f"{writing.local(ms, _zone(context)):%Y-%m-%d %H:%M}"
+    return "" if ms is None else f"{numbers.local(ms, _zone(context)):%Y-%m-%d %H:%M}"

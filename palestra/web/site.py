@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palestra.contest.boards import Boards
+from palestra.contest.accounts.rate_limit import Buckets
+from palestra.contest.boards.cache import Boards
 from palestra.contest.contest import Contest, Decide
-from palestra.contest.events import Event
-from palestra.contest.seeing import Viewer
-from palestra.contest.state import State
-from palestra.contest.throttle import Buckets
-from palestra.contest.uploads import Uploads
-from palestra.web.feed import Feed
-from palestra.web.oidc import Settings as Oidc
-from palestra.web.pictured import Pictured
-from palestra.web.runs import Note, Runs
+from palestra.contest.log.events import Event
+from palestra.contest.log.state import State
+from palestra.contest.storage.uploads import Uploads
+from palestra.contest.visibility import Viewer
+from palestra.web.auth.oidc import Settings as Oidc
+from palestra.web.board_cache import Pictured
+from palestra.web.stream.feed import Feed
+from palestra.web.stream.runs import Note, Runs
 
 T = TypeVar("T")
 REQUESTS_PER_S, BURST = 200.0, 1_000  # from one address, which may be that of a whole hall

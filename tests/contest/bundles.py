@@ -4,10 +4,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from palestra.contest.files import Files
-from palestra.contest.rules import Phase, Words
-from palestra.contest.work import Assignment, Entrant
-from tests.hall import program
+from palestra.contest.rules.model import Phase
+from palestra.contest.storage.files import Files
+from palestra.contest.workers.score import Assignment, Entrant
+from palestra.text import Words
+from tests.live.hall import program
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
 

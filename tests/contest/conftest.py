@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from palestra.contest.database import connect
+from palestra.contest.storage.database import connect
 from tests.databases import Made, new_database, on_sorts
 
 START_MS = 1_668_000_000_000  # some day in November 2022

@@ -9,17 +9,21 @@ import pytest
 from sqlalchemy import Engine
 
 from palestra import registry
-from palestra.contest import events as e
-from palestra.contest import log, tables, work
-from palestra.contest import rules as rulebook
-from palestra.contest.database import open_database, reading, sqlite_address, writing
-from palestra.contest.files import Files
-from palestra.contest.fold import fold
-from palestra.contest.rules import Award, Phase, Rules, Words
-from palestra.contest.state import State
+from palestra.contest.log import chain
+from palestra.contest.log import events as e
+from palestra.contest.log.fold import fold
+from palestra.contest.log.state import State
+from palestra.contest.rules import model as rulebook
+from palestra.contest.rules.model import Award, Phase, Rules
+from palestra.contest.storage import tables
+from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
+from palestra.contest.storage.files import Files
+from palestra.contest.workers import score as work
+from palestra.text import Words
+from tests import OUTSIDE
 from tests.contest.conftest import START_MS, Clock
 
-TRACKS = Path(__file__).parent.parent / "outside"
+TRACKS = OUTSIDE
 DAY_MS = 86_400_000
 CLIPS = 24
 PASSWORD_HASH = "$argon2id$v=19$m=65536$a-password-that-never-leaves"
@@ -70,15 +74,15 @@ class Small:
 
     def say(self, *bodies: e.Body, by: str = "acc-ada") -> None:
         with writing(self.engine) as connection:
-            log.append(connection, bodies, by, self.clock())
+            chain.append(connection, bodies, by, self.clock())
 
     def state(self) -> State:
         with reading(self.engine) as connection:
-            return fold(log.read(connection))
+            return fold(chain.read(connection))
 
     def rows(self) -> list[tuple[int, int, str, str, str]]:
         with reading(self.engine) as connection:
-            return list(log.rows(connection))
+            return list(chain.rows(connection))
 
     def submit(self, name: str, team: str, phase: str, off: int, baseline: str = "") -> None:
         """A submission whose answers are off by so many blinks, more for some people."""
@@ -168,7 +172,7 @@ def small(told: Small, engine: Engine, tmp_path: Path, monkeypatch: pytest.Monke
     with writing(engine) as connection:
         names = [column.name for column in tables.events.columns]
         connection.execute(tables.events.insert(), [dict(zip(names, row, strict=True)) for row in told.rows()])
-        connection.execute(tables.settings.insert().values(name=log.HEAD, value=f"{head[0]}:{head[4]}"))
+        connection.execute(tables.settings.insert().values(name=chain.HEAD, value=f"{head[0]}:{head[4]}"))
     put_secrets(engine)
     return copy
 

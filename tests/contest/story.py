@@ -8,16 +8,17 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
-from palestra.contest import access, rescoring, running, submitting, teams
-from palestra.contest import events as e
-from palestra.contest.events import Body, Event
-from palestra.contest.fold import apply
-from palestra.contest.rules import Phase, Promotion, Quota, Rules, Verification, Words
-from palestra.contest.standing import Row, board, track_of
-from palestra.contest.state import State
-from palestra.contest.submitting import Sent
+from palestra.contest.boards.ranking import Row, board
+from palestra.contest.decisions import access, organiser, rescoring, submissions, teams
+from palestra.contest.decisions.submissions import Sent
+from palestra.contest.log import events as e
+from palestra.contest.log.events import Body, Event
+from palestra.contest.log.fold import apply
+from palestra.contest.log.state import State
+from palestra.contest.rules.model import Phase, Promotion, Quota, Role, Rules, Verification, track_of
 from palestra.errors import PalestraError
 from palestra.records import Estimate
+from palestra.text import Words
 
 START = 1_668_000_000_000  # Wed 9 Nov 2022, 21:20 in Shanghai
 HOUR = 3_600_000
@@ -60,7 +61,7 @@ class Story:
         self.now = at
         self.draws: dict[str, bytes] = {}  # of results, by digest
         self._count = 0
-        self.add(*running.open_contest(self.state, rules or some_rules(), "tests"))
+        self.add(*organiser.open_contest(self.state, rules or some_rules(), "tests"))
         self.add(e.AccountMade(ORGANISER, "Olga", "organiser"))
 
     def add(self, *bodies: Body, by: str = ORGANISER) -> None:
@@ -79,7 +80,7 @@ class Story:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def account(self, role: e.Role = "member") -> str:
+    def account(self, role: Role = "member") -> str:
         name = self.new("a")
         self.add(e.AccountMade(name, f"Person {name}", role), by=name)
         return name
@@ -101,13 +102,15 @@ class Story:
 
     def submit(self, team: str, phase: str = "first") -> str:
         name = self.new("s")
-        by, ending = self.captain(team), submitting.kinds(track_of(self.state.phase(phase)))[0]
-        self.add(*submitting.receive(self.state, self.now, Sent(name, team, phase, "f" * 64, f"a{ending}", 10)), by=by)
+        by, ending = self.captain(team), submissions.kinds(track_of(self.state.phase(phase)))[0]
+        self.add(*submissions.receive(self.state, self.now, Sent(name, team, phase, "f" * 64, f"a{ending}", 10)), by=by)
         return name
 
     def baseline(self, value: float, name: str = "", phase: str = "first", **others: Any) -> str:
         sent, name = self.new("s"), name or self.new("Baseline ")
-        self.add(*submitting.receive_baseline(self.state, self.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name))
+        self.add(
+            *submissions.receive_baseline(self.state, self.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name)
+        )
         self.score(sent, value, **others)
         return sent
 
@@ -220,7 +223,7 @@ def _submit(story: Story, one: int, other: int) -> None:
 
 def _submit_baseline(story: Story, one: int, other: int) -> None:
     phase = ("first", "second")[other % 2]
-    body = submitting.receive_baseline(
+    body = submissions.receive_baseline(
         story.state, story.now, Sent(story.new("s"), "", phase, "f" * 64, "a.csv", 10), f"Baseline {one % 2}"
     )
     story.add(*body)
@@ -241,12 +244,12 @@ def _fail(story: Story, one: int, other: int) -> None:
 
 
 def _withdraw(story: Story, one: int, other: int) -> None:
-    story.add(*submitting.withdraw(story.state, story.now, _in_stage(story, ("scored",), one), "", "was a mistake"))
+    story.add(*submissions.withdraw(story.state, story.now, _in_stage(story, ("scored",), one), "", "was a mistake"))
 
 
 def _cancel(story: Story, one: int, other: int) -> None:
     sent = _in_stage(story, ("checking", "queued", "running"), one)
-    story.add(*submitting.cancel(story.state, story.now, sent, "no longer needed"))
+    story.add(*submissions.cancel(story.state, story.now, sent, "no longer needed"))
 
 
 def _disqualify(story: Story, one: int, other: int) -> None:
@@ -288,11 +291,11 @@ def _amend(story: Story, one: int, other: int) -> None:
     ties = _pick([(), ("earlier",), ("p50_deg",), ("p95_deg", "earlier")], other)
     phases = [msgspec.structs.replace(phase, ties=ties, board=_pick(("best", "last"), one)) for phase in newest.phases]
     rules = msgspec.structs.replace(newest, phases=tuple(phases))
-    story.add(*running.amend(story.state, story.now, rules, story.now + other, "a clearer rule"))
+    story.add(*organiser.amend(story.state, story.now, rules, story.now + other, "a clearer rule"))
 
 
 def _freeze(story: Story, one: int, other: int) -> None:
-    story.add(*running.freeze(story.state, ("first", "second")[one % 2]))
+    story.add(*organiser.freeze(story.state, ("first", "second")[one % 2]))
 
 
 def _release(story: Story, one: int, other: int) -> None:
@@ -306,7 +309,7 @@ def _rename(story: Story, one: int, other: int) -> None:
 def _move(story: Story, one: int, other: int) -> None:
     phase = ("first", "second")[one % 2]
     times = START - other, START + 10 * DAY + other
-    story.add(*running.move_phase(story.state, story.now, phase, *times, "the server was away"))
+    story.add(*organiser.move_phase(story.state, story.now, phase, *times, "the server was away"))
 
 
 def _ask(story: Story, one: int, other: int) -> None:

@@ -8,17 +8,20 @@ import pytest
 from sqlalchemy import Engine, delete, insert, select, update
 
 from palestra.contest import contest as contest_module
-from palestra.contest import events as e
-from palestra.contest import jobs, log, running, submitting
-from palestra.contest.contest import Contest, Snapshot, new_id, snapshot_fits
-from palestra.contest.database import connect, reading, writing
-from palestra.contest.files import Files
-from palestra.contest.fold import fold
-from palestra.contest.rules import Quota
-from palestra.contest.state import State
-from palestra.contest.submitting import Sent
-from palestra.contest.tables import events as event_table
-from palestra.contest.tables import snapshots
+from palestra.contest.contest import Contest, Snapshot, snapshot_fits
+from palestra.contest.decisions import organiser, submissions
+from palestra.contest.decisions.submissions import Sent
+from palestra.contest.log import chain
+from palestra.contest.log import events as e
+from palestra.contest.log.clock import new_id
+from palestra.contest.log.fold import fold
+from palestra.contest.log.state import State
+from palestra.contest.queue import queue
+from palestra.contest.rules.model import Quota
+from palestra.contest.storage.database import connect, reading, writing
+from palestra.contest.storage.files import Files
+from palestra.contest.storage.tables import events as event_table
+from palestra.contest.storage.tables import snapshots
 from palestra.errors import PalestraError
 from tests.contest.story import DAY, START, Story, a_phase, some_rules
 
@@ -53,20 +56,20 @@ def open_contest(engine: Engine, files: Files, clock):
 
 def submitting_for(team, name=""):
     def decide(state, now):
-        return submitting.receive(state, now, Sent(name or new_id("s"), team, "first", "f" * 64, "a.csv", 10))
+        return submissions.receive(state, now, Sent(name or new_id("s"), team, "first", "f" * 64, "a.csv", 10))
 
     return decide
 
 
 def from_the_log(engine) -> State:
     with reading(engine) as connection:
-        return fold(log.read(connection))
+        return fold(chain.read(connection))
 
 
 def same(contest: Contest, engine: Engine) -> bool:
     """Whether a contest holds what the log says, and knows its end."""
     with reading(engine) as connection:
-        digest = log.head(connection).hash
+        digest = chain.head(connection).hash
     return contest.state == msgspec.structs.replace(from_the_log(engine), hash=digest)
 
 
@@ -83,14 +86,14 @@ def test_tasks_are_queued_with_their_events(open_contest, engine):
     contest = open_contest()
     contest.act("ada", submitting_for(open_contest.team, "s1"))
     contest.act("w", lambda state, now: [e.SubmissionAccepted("s1")])
-    live = submitting.receive(contest.state, START, Sent("s2", open_contest.team, "live", "f" * 64, "b.zip", 10))
+    live = submissions.receive(contest.state, START, Sent("s2", open_contest.team, "live", "f" * 64, "b.zip", 10))
     contest.act("ada", lambda state, now: live)
     contest.act("w", lambda state, now: [e.SubmissionAccepted("s2")])
     contest.act("w", lambda state, now: [e.ResultMade("s1", 1, {})])
     contest.act("o", lambda state, now: [e.RescoringProposed("r1", "first", ("s1",), "new scorer")])
     contest.act("o", lambda state, now: [e.BundleMade("b1", open_contest.team, "first", "f" * 64, "b.zip", 1)])
-    contest.act("o", lambda state, now: running.start_run(state, now, "u1", "live", ("s2",)))
-    found = [(job.key, job.kind, json.loads(job.body)) for job in reversed(jobs.listed(engine))]
+    contest.act("o", lambda state, now: organiser.start_run(state, now, "u1", "live", ("s2",)))
+    found = [(job.key, job.kind, json.loads(job.body)) for job in reversed(queue.listed(engine))]
     assert found == [
         ("check:s1", "check", {"submission": "s1"}),
         ("score:s1:", "score", {"submission": "s1"}),
@@ -108,7 +111,7 @@ def test_when_what_goes_with_it_says_no_nothing_is_written(open_contest, engine)
     assert contest.act("ada", submitting_for(open_contest.team), lambda connection, events: False) == []
     assert contest.state.seq == before
     assert same(contest, engine)
-    assert jobs.listed(engine) == []
+    assert queue.listed(engine) == []
     assert contest.act("ada", submitting_for(open_contest.team))  # and nothing is stuck
 
 
@@ -123,12 +126,12 @@ def test_what_goes_with_it_is_written_with_it_or_not_at_all(open_contest, engine
     contest = open_contest()
 
     def also(connection, events):
-        jobs.queue(connection, "mine", "score", "{}", START)
+        queue.queue(connection, "mine", "score", "{}", START)
         raise RuntimeError("the plug was pulled")
 
     with pytest.raises(RuntimeError):
         contest.act("ada", submitting_for(open_contest.team), also)
-    assert jobs.listed(engine) == []
+    assert queue.listed(engine) == []
     assert same(contest, engine)
     assert same(open_contest(), engine)
     assert contest.act("ada", submitting_for(open_contest.team))
@@ -200,7 +203,7 @@ def test_the_state_knows_the_hash_of_the_log_that_it_comes_from(open_contest, en
     contest.act("o", lambda state, now: [e.BoardFrozen("first")])
     other.catch_up()
     with reading(engine) as connection:
-        assert contest.state.hash == other.state.hash == log.head(connection).hash
+        assert contest.state.hash == other.state.hash == chain.head(connection).hash
 
 
 # Snapshots
@@ -247,11 +250,11 @@ def test_a_snapshot_of_another_version_is_not_used(often, open_contest, engine):
 def test_a_snapshot_of_a_log_that_was_rewritten_is_not_used(often, open_contest, engine):
     write_some(open_contest())
     with reading(engine) as connection:
-        rows = list(log.rows(connection))
+        rows = list(chain.rows(connection))
     with writing(engine) as connection:
         connection.execute(delete(event_table))
         for row in rows:
-            log.append(connection, [e.decode(row[3])], "mallory", row[1])
+            chain.append(connection, [e.decode(row[3])], "mallory", row[1])
     again = open_contest()
     assert same(again, engine)
 
@@ -283,7 +286,7 @@ def test_a_snapshot_that_was_edited_beside_the_log_is_found(often, open_contest,
         connection.execute(update(snapshots).values(state=msgspec.msgpack.encode(edited)))
     with reading(engine) as connection:
         assert not snapshot_fits(connection)
-        assert log.verify(connection).ok
+        assert chain.verify(connection).ok
 
 
 def test_without_a_snapshot_there_is_nothing_to_find(engine):

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from palestra.entrants import bundle as module
-from palestra.entrants import sandbox
 from palestra.entrants.bundle import PREFIX, PROGRAM, place, sweep, unpacked, written
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused
 from palestra.records import Tick
+from palestra.sandbox import sandbox
 from tests.entrants.test_wheels import _wheel
 
 FILES = {

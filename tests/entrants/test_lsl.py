@@ -14,18 +14,17 @@ import sys
 import time
 import uuid
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
-from palestra.collect.stream import run
 from palestra.entrants.lsl import ANSWER_BYTES, AT_ONCE, STRAYS, LslLine, read_answer
 from palestra.errors import PalestraError
+from palestra.live.stream import run
 from palestra.records import Reply, Signal, Tick
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0  # for anything that is waited for
 CONFIG = """
 [ports]

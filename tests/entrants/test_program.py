@@ -5,13 +5,13 @@ import textwrap
 import numpy as np
 import pytest
 
-from palestra.collect.stream import FastLine, VirtualClock, run
 from palestra.entrants import program as programs
-from palestra.entrants import sandbox
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError
+from palestra.live.stream import FastLine, VirtualClock, run
 from palestra.records import Tick
+from palestra.sandbox import sandbox
 
 PACKET = np.arange(33 * 50, dtype=np.float32).reshape(33, 50)
 QUICK = sandbox.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)

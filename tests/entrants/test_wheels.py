@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from palestra.entrants import sandbox
-from palestra.entrants.sandbox import Limits
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import PalestraError
+from palestra.sandbox import sandbox
+from palestra.sandbox.sandbox import Limits
 from tests.entrants.programs import TRIES
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def _wheel(folder: Path, name: str = "entrantlib", needs: str = "", size: int = 10) -> None:

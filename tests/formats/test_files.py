@@ -10,13 +10,13 @@ from palestra.formats.files import (
     FileFaults,
     decode_text,
     folder,
-    human_bytes,
     is_folder,
     read_bytes,
     regular_file,
     shown_name,
     write_bytes,
 )
+from palestra.text import human_bytes
 from tests.formats.strangers import refusal, says
 
 

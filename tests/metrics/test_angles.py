@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from palestra.metrics.angles import CHUNK_ROWS, THREADED_ROWS, angles_deg, angles_deg_columns
-from palestra.metrics.cores import usable_cores
+from palestra.parallel import usable_cores
 
 vectors = arrays(np.float64, (7, 3), elements=st.floats(-1e3, 1e3, allow_subnormal=False)).filter(
     lambda v: bool((np.abs(v).max(axis=1) > 1e-3).all())

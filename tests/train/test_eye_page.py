@@ -2,17 +2,16 @@
 
 import hashlib
 import re
-from pathlib import Path
 
 import pytest
 
-from palestra.solutions import cards
+from palestra import model_cards
+from tests import ROOT
 
 torch = pytest.importorskip("torch")
 
 from train import tables_gaze, tables_segmentation, tables_small  # noqa: E402
 
-ROOT = Path(cards.__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "eye.md").read_text(encoding="utf-8")
 WINNERS = [("gaze winners", entry, "pe_deg", 3) for entry in tables_gaze.ENTRIES] + [
     ("segmentation winners", entry, "miou", 4) for entry in tables_segmentation.ENTRIES
@@ -28,12 +27,12 @@ def table(name):
 
 @pytest.mark.parametrize(("name", "entry", "metric", "digits"), WINNERS, ids=[one[1].weights for one in WINNERS])
 def test_a_row_of_winners_is_what_its_card_says(name, entry, metric, digits):
-    scores, row = cards.card(entry.weights).scores, table(name).get(entry.title)
+    scores, row = model_cards.card(entry.weights).scores, table(name).get(entry.title)
     assert (row is None) == (not scores), "scored answers are on the page and on the card, or on neither"
     if row:
         assert row[1].split(" ")[0] == f"{scores[metric]:.{digits}f}"
         answers = (ROOT / "docs" / "predictions" / entry.file).read_bytes()
-        assert hashlib.sha256(answers).hexdigest() == cards.card(entry.weights).predictions
+        assert hashlib.sha256(answers).hexdigest() == model_cards.card(entry.weights).predictions
 
 
 SMALL = table("small")

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from palestra.solutions import cards  # noqa: E402
+from palestra import model_cards  # noqa: E402
 from train import eye_reader as script  # noqa: E402
 from train.eye_world import World  # noqa: E402
 
@@ -59,4 +59,4 @@ def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_sam
 
 def test_a_network_of_full_size_is_the_one_on_the_card():
     whole = script.Reader(script.USUAL.widths)
-    assert sum(part.numel() for part in whole.parameters()) == cards.card("eye_reader").parameters
+    assert sum(part.numel() for part in whole.parameters()) == model_cards.card("eye_reader").parameters

@@ -8,11 +8,11 @@ import pytest
 torch = pytest.importorskip("torch")
 import onnxruntime  # noqa: E402
 
-from palestra.worlds import eye_batch  # noqa: E402
-from palestra.worlds.eye import Renderer  # noqa: E402
-from palestra.worlds.eye_optics import turn as turned_axes  # noqa: E402
-from palestra.worlds.eye_scene import draw_camera, draw_person  # noqa: E402
-from palestra.worlds.people import Profile  # noqa: E402
+from palestra.eyes.simulator import torch_renderer  # noqa: E402
+from palestra.eyes.simulator.optics import turn as turned_axes  # noqa: E402
+from palestra.eyes.simulator.people import Profile  # noqa: E402
+from palestra.eyes.simulator.renderer import Renderer  # noqa: E402
+from palestra.eyes.simulator.scene import draw_camera, draw_person  # noqa: E402
 from train import gaze_ahead, gaze_axis, gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_random_b  # noqa: E402
 from train.gaze_common import (  # noqa: E402
     SIZE,
@@ -87,14 +87,16 @@ def straight_ahead():
         rotation=np.array([[1.0, 0, 0], [0, -1.0, 0], [0, 0, -1.0]]),
         centre_px=(319.5, 199.5),
     )
-    return camera, eye_batch.plates_of([Renderer(person, camera)])
+    return camera, torch_renderer.plates_of([Renderer(person, camera)])
 
 
 def pupils(plates, gaze):
     """Where the pupil's plane is in each picture, against the middle, in pixels."""
     count = len(gaze)
-    looks = eye_batch.Looks(torch.zeros(count, dtype=torch.long), gaze, torch.full((count,), 3.0), torch.ones(count))
-    return eye_batch.render(plates, looks, noise=False).pupil_px - torch.tensor([319.5, 199.5])
+    looks = torch_renderer.Looks(
+        torch.zeros(count, dtype=torch.long), gaze, torch.full((count,), 3.0), torch.ones(count)
+    )
+    return torch_renderer.render(plates, looks, noise=False).pupil_px - torch.tensor([319.5, 199.5])
 
 
 def dot(middle_px):

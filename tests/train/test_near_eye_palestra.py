@@ -8,10 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from palestra.formats import near_eye_live  # noqa: E402
-from palestra.solutions import cards, near_eye_seen  # noqa: E402
-from palestra.solutions.near_eye_live_palestra import REACH_MM, Palestra  # noqa: E402
-from palestra.solutions.near_eye_seen import NETWORK, TOLD  # noqa: E402
+from palestra import model_cards  # noqa: E402
+from palestra.tracks.near_eye import live_format  # noqa: E402
+from palestra.tracks.near_eye.solutions import networks  # noqa: E402
+from palestra.tracks.near_eye.solutions.live_palestra import REACH_MM, Palestra  # noqa: E402
+from palestra.tracks.near_eye.solutions.networks import NETWORK, TOLD  # noqa: E402
 from tests.eye_networks import weights_in  # noqa: E402
 from train import near_eye_palestra as script  # noqa: E402
 
@@ -36,7 +37,7 @@ def network(tmp_path_factory):
 @pytest.fixture
 def trained(network, tmp_path):
     """While this lasts, the small network is the one in the package."""
-    shutil.copy(cards.FOLDER / f"{NETWORK}.toml", tmp_path)
+    shutil.copy(model_cards.path(NETWORK).with_suffix(".toml"), tmp_path)
     card = tmp_path / f"{NETWORK}.toml"
     card.write_text("".join(line for line in card.read_text().splitlines(True) if not line.startswith("sha256")))
     script.write(network, tmp_path / f"{NETWORK}.onnx")
@@ -101,7 +102,7 @@ def test_the_written_network_tells_what_the_trained_one_tells(network, trained):
     with torch.no_grad():
         expected, features = network(script.normalised(small))
     whole = half[0, 0].repeat_interleave(2, 0).repeat_interleave(2, 1).numpy().astype(np.uint8)
-    told, found = near_eye_seen.ask(whole)
+    told, found = networks.ask(whole)
     assert len(told) == TOLD == len(script.TOLD)
     assert told == pytest.approx(expected[0].numpy(), abs=2e-3)
     assert found == pytest.approx(features[0].numpy(), abs=2e-3)
@@ -109,17 +110,17 @@ def test_the_written_network_tells_what_the_trained_one_tells(network, trained):
 
 def test_its_rows_are_as_wide_as_solutions_expect(trained):
     image = np.random.default_rng(0).integers(0, 256, FULL, dtype=np.uint8)
-    assert near_eye_seen.rows([image]).shape == (1, near_eye_seen.COLUMNS)
-    frames = near_eye_seen.frames(np.zeros((3, near_eye_seen.COLUMNS)))
+    assert networks.rows([image]).shape == (1, networks.COLUMNS)
+    frames = networks.frames(np.zeros((3, networks.COLUMNS)))
     parts = frames.places, frames.extras, frames.looks
-    assert sum(part.shape[1] for part in parts) == near_eye_seen.COLUMNS
+    assert sum(part.shape[1] for part in parts) == networks.COLUMNS
 
 
 def test_live_it_answers_whatever_it_is_shown(trained):
     rng, program = np.random.default_rng(0), Palestra()
     assert program.algorithm() == [0, 0]
     for image in (np.zeros(FULL, np.uint8), rng.integers(0, 256, FULL, dtype=np.uint8), np.full(FULL, 255, np.uint8)):
-        assert image.shape == near_eye_live.SHAPE
+        assert image.shape == live_format.SHAPE
         program.get_data(image, image)
         assert (np.abs(program.algorithm()) <= REACH_MM).all()
 
@@ -129,4 +130,4 @@ def test_a_network_of_full_size_fits_into_the_package(tmp_path):
     whole = script.Looker(settings.widths, settings.features)
     script.write(whole, tmp_path / "n.onnx")
     assert (tmp_path / "n.onnx").stat().st_size < 5_000_000
-    assert sum(part.numel() for part in whole.parameters()) == cards.card(NETWORK).parameters
+    assert sum(part.numel() for part in whole.parameters()) == model_cards.card(NETWORK).parameters

@@ -5,7 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from palestra.formats import openeds_gaze, openeds_segmentation  # noqa: E402
+from palestra.tracks.eye_segmentation import format as openeds_segmentation  # noqa: E402
+from palestra.tracks.gaze_prediction import format as openeds_gaze  # noqa: E402
 from train import paper  # noqa: E402
 
 

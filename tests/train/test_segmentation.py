@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from tests.test_layers import ROOT, STANDARD, imports
+from tests import ROOT
+from tests.test_layers import STANDARD, imports
 
 torch = pytest.importorskip("torch")
 
@@ -187,7 +188,9 @@ FILES = [f"train/segmentation_{name}.py" for name in
 FILES += [f"train/{name}.py" for name in ("learning", "eye_world", "eye_reader", "near_eye_palestra")]
 
 
-@pytest.mark.parametrize("file", [*FILES, *(f"palestra/solutions/segment_{x}.py" for x in ("edges", "shapes", "time"))])
+@pytest.mark.parametrize(
+    "file", [*FILES, *(f"palestra/tracks/eye_segmentation/solutions/{x}.py" for x in ("edges", "shapes", "sequence"))]
+)
 def test_training_needs_nothing_that_bare_machines_lack(file):
-    outside = {name.split(".")[0] for name in imports(ROOT.parent / file, whole=True)} - {"palestra", "train"}
+    outside = {name.split(".")[0] for name in imports(ROOT / file, whole=True)} - {"palestra", "train"}
     assert outside <= STANDARD | set(sys.stdlib_module_names)

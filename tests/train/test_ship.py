@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from palestra.solutions import cards
-from tests.eye_networks import weights_in
+from palestra import model_cards
+from tests.eye_networks import cards_like, weights_in
 from train import results, ship
 
 
@@ -15,7 +15,7 @@ from train import results, ship
 def package(tmp_path, monkeypatch):
     folder = tmp_path / "weights"
     folder.mkdir()
-    for file in cards.FOLDER.glob("eye_segmentation_*.toml"):
+    for file in cards_like("eye_segmentation_*.toml"):
         shutil.copy(file, folder)
     monkeypatch.setattr(ship, "PREDICTIONS", tmp_path / "predictions")
     with weights_in(folder):
@@ -34,32 +34,36 @@ def trained(folder, weights):
 def test_weights_that_are_shipped_come_with_their_answers_and_card(package, tmp_path):
     trained(tmp_path / "run", "eye_segmentation_palestra")
     assert ship.ship_all(tmp_path / "run") == ["eye_segmentation_palestra"]
-    card = cards.card("eye_segmentation_palestra")
-    assert cards.weights("eye_segmentation_palestra") == b"eye_segmentation_palestra.onnx"
+    card = model_cards.card("eye_segmentation_palestra")
+    assert model_cards.weights("eye_segmentation_palestra") == b"eye_segmentation_palestra.onnx"
     assert (card.parameters, card.train_s, card.checked) == (7, 1.5, {"miou": 0.5}) and card.predictions
     kept = {file.name for file in (tmp_path / "predictions").iterdir()}
     assert kept == {"eye_segmentation_palestra.zip", "eye_segmentation_palestra_alone.zip"}
 
 
 def test_what_older_answers_scored_is_no_longer_on_the_card(package, tmp_path):
-    cards.stamp("eye_segmentation_palestra", scores={"miou": 0.9}, predictions="older")
+    model_cards.stamp("eye_segmentation_palestra", scores={"miou": 0.9}, predictions="older")
     trained(tmp_path / "run", "eye_segmentation_palestra")
     ship.ship_all(tmp_path / "run", "abc123")
-    card = cards.card("eye_segmentation_palestra")
+    card = model_cards.card("eye_segmentation_palestra")
     assert not card.scores and card.predictions not in ("", "older") and card.commit == "abc123"
 
 
 def test_who_trains_a_large_network_can_run_it(package, tmp_path):
     trained(tmp_path / "run", "eye_segmentation_jhu")
     ship.ship_all(tmp_path / "run", unshipped=True)
-    assert cards.weights("eye_segmentation_jhu") == b"eye_segmentation_jhu.onnx"
+    assert model_cards.weights("eye_segmentation_jhu") == b"eye_segmentation_jhu.onnx"
 
 
 def test_of_large_networks_only_the_digest_comes(package, tmp_path):
     trained(tmp_path / "run", "eye_segmentation_jhu")
     ship.ship_all(tmp_path / "run")
-    card = cards.card("eye_segmentation_jhu")
-    assert not cards.is_there("eye_segmentation_jhu") and card.sha256 and card.bytes == len("eye_segmentation_jhu.onnx")
+    card = model_cards.card("eye_segmentation_jhu")
+    assert (
+        not model_cards.is_there("eye_segmentation_jhu")
+        and card.sha256
+        and card.bytes == len("eye_segmentation_jhu.onnx")
+    )
     assert not card.shipped and "shipped = false" in (package / "eye_segmentation_jhu.toml").read_text()
 
 

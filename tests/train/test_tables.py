@@ -5,9 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
-from palestra import registry
-from palestra.solutions import cards
-from tests.eye_networks import weights_in
+from palestra import model_cards, registry
+from tests.eye_networks import cards_like, weights_in
 
 torch = pytest.importorskip("torch")
 
@@ -22,7 +21,7 @@ def own_cards(tmp_path):
     """Cards that may be written on."""
     folder = tmp_path / "cards"
     folder.mkdir()
-    for file in cards.FOLDER.glob("*.toml"):
+    for file in cards_like("*.toml"):
         shutil.copy(file, folder)
     with weights_in(folder):
         yield folder
@@ -51,7 +50,7 @@ def test_gaze_tables_show_published_numbers_beside_what_answers_score(tmp_path, 
     lines = {line.split(" | ")[0].strip("| "): line for line in found["gaze winners"].splitlines()}
     assert "5.368" in lines["baseline"] and lines["ours"].split(" | ")[2].startswith("0.000")
     assert lines["baseline"].split(" | ")[3].startswith("+") and "random_b" not in lines
-    assert cards.card("gaze_prediction_palestra").scores["pe_deg"] == pytest.approx(0, abs=1e-3)
+    assert model_cards.card("gaze_prediction_palestra").scores["pe_deg"] == pytest.approx(0, abs=1e-3)
     assert "4.58" in found["gaze estimators"] and "5.28 / 4.56 / 6.73 / 11.89" in found["gaze steps"]
     kinds = found["gaze movements"].splitlines()[0]
     assert "fixation" in kinds and "pursuit" in kinds
@@ -66,7 +65,7 @@ def test_segmentation_tables_and_pairs_come_from_masks(tmp_path, own_cards):
     write_masks(answers / "segmentation_baseline.zip", names, torch.zeros(len(names), 400, 640, dtype=torch.uint8))
     found = tables_segmentation.tables(tmp_path, "tiny", answers)
     assert "0.8410" in found["segmentation winners"] and "0.000 | 0.000 | 0.000" in found["segmentation classes"]
-    scores = cards.card("eye_segmentation_baseline").scores
+    scores = model_cards.card("eye_segmentation_baseline").scores
     assert (
         scores["iou_pupil"] == 0
         and 0 < scores["miou"] < 0.3

@@ -22,11 +22,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from palestra import registry
-from palestra.contest import passwords, teams
-from palestra.contest.baselines import write_bundle
-from palestra.contest.contest import Contest, new_id
-from palestra.contest.events import Role
-from palestra.contest.place import Place
+from palestra.contest.accounts import passwords
+from palestra.contest.contest import Contest
+from palestra.contest.decisions import teams
+from palestra.contest.location import Place
+from palestra.contest.log.clock import new_id
+from palestra.contest.rules.model import Role
+from palestra.contest.workers.baselines import write_bundle
 from tests.databases import new_database
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -88,7 +90,7 @@ class Served:
 
     def start(self, workers: int = 1) -> None:
         """Start it; it is there once it says so."""
-        words = [sys.executable, "-m", "palestra.cli", "contest", "serve", str(self.file), "--port", str(self.port)]
+        words = [sys.executable, "-m", "palestra.cli.app", "contest", "serve", str(self.file), "--port", str(self.port)]
         words += ["--workers", str(workers), *(["--database", self.database] if self.database else [])]
         self._server = subprocess.Popen(
             words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "400"}

@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 from litestar.testing import TestClient
 
-from palestra.contest import events as e
-from palestra.contest import keys
-from palestra.contest.access import licence_digest
+from palestra.contest.accounts import tokens
 from palestra.contest.contest import Contest
-from palestra.contest.database import connect, writing
-from palestra.contest.files import Files
-from palestra.contest.rules import Award, Promotion, Rules, Verification, Words
-from palestra.contest.rules import encode as encode_rules
-from palestra.contest.teams import digest_of
+from palestra.contest.decisions.access import licence_digest
+from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import Award, Promotion, Rules, Verification
+from palestra.contest.rules.model import encode as encode_rules
+from palestra.contest.storage.database import connect, writing
+from palestra.contest.storage.files import Files
 from palestra.records import Estimate
+from palestra.text import Words
 from palestra.web.app import create_app
-from palestra.web.gate import BROWSER, SESSION
+from palestra.web.auth.middleware import BROWSER, SESSION
 from palestra.web.site import Setup, Site
 from tests.contest.conftest import Clock
 from tests.contest.story import DAY, START, a_phase, numbers, some_rules
@@ -76,7 +77,7 @@ class World:
     def session(self, account: str) -> str:
         """A session of somebody who has signed in."""
         with writing(self.contest.engine) as connection:
-            return keys.start_session(connection, account, self.clock())[0]
+            return tokens.start_session(connection, account, self.clock())[0]
 
     def team(self, team: str, captain: str, *members: str) -> None:
         self.add(e.TeamMade(team, f"Team <{team}>", captain, "d" * 64), by=captain)

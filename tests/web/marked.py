@@ -14,18 +14,19 @@ import msgspec
 import numpy as np
 from sqlalchemy import event
 
-from palestra.contest import events as e
-from palestra.contest import keys, passwords
-from palestra.contest import match_events as m
-from palestra.contest.access import licence_digest
-from palestra.contest.database import writing
-from palestra.contest.match_rules import MatchRules
-from palestra.contest.match_sheet import Case, Entrant, Goal, Group
-from palestra.contest.rules import Award, Promotion, Rules, Verification, Words
-from palestra.contest.rules import encode as encode_rules
-from palestra.contest.tables import live
-from palestra.contest.teams import digest_of
+from palestra.contest.accounts import passwords, tokens
+from palestra.contest.decisions.access import licence_digest
+from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import events as e
+from palestra.contest.match import events as m
+from palestra.contest.match.cases import Case, Entrant, Goal, Group
+from palestra.contest.match.rules import MatchRules
+from palestra.contest.rules.model import Award, Promotion, Rules, Verification
+from palestra.contest.rules.model import encode as encode_rules
+from palestra.contest.storage.database import writing
+from palestra.contest.storage.tables import live
 from palestra.records import Estimate
+from palestra.text import Words
 from tests.contest.story import DAY, METRICS, START, a_phase, some_rules
 from tests.databases import Databases, Made
 from tests.web.conftest import World
@@ -60,7 +61,7 @@ class Who:
         return next((team for team, members in TEAMS.items() if self.account in members), "")
 
     def may(self, scope: str) -> bool:
-        mine = keys.POWERS[PEOPLE[self.account]] if self.account else frozenset()
+        mine = tokens.POWERS[PEOPLE[self.account]] if self.account else frozenset()
         return scope in mine and (not self.scope or scope == self.scope)
 
     @property
@@ -74,8 +75,8 @@ class Who:
 EVERYBODY = (
     Who("nobody"), Who("viewer", "vera"), Who("loner", "eve"), Who("captain", "ann"), Who("member", "bob"),
     Who("rival", "cleo"), Who("disqualified", "gil"), Who("referee", "rolf"), Who("organiser", "olga"),
-    *(Who(f"captains-token-{scope}", "ann", scope) for scope in sorted(keys.POWERS["member"])),
-    *(Who(f"organisers-token-{scope}", "olga", scope) for scope in sorted(keys.SCOPES)),
+    *(Who(f"captains-token-{scope}", "ann", scope) for scope in sorted(tokens.POWERS["member"])),
+    *(Who(f"organisers-token-{scope}", "olga", scope) for scope in sorted(tokens.SCOPES)),
 )  # fmt: skip
 
 May = Callable[[Who, Time], bool]
@@ -404,7 +405,7 @@ class Marked(World):
             for who in EVERYBODY:
                 if who.account:
                     found[who.name] = self._key(connection, who)
-            self.told.link, _ = keys.make(connection, "link", "bob", self.clock(), DAY, ("reset",))
+            self.told.link, _ = tokens.make(connection, "link", "bob", self.clock(), DAY, ("reset",))
         self.mark("a password's hash", "$argon2", never)
         for name, secret in found.items():
             self.mark(f"the secret of {name}", secret, never)
@@ -413,8 +414,8 @@ class Marked(World):
 
     def _key(self, connection: object, who: Who) -> str:
         if who.scope:
-            return keys.make(connection, "token", who.account, self.clock(), DAY, (who.scope,), "marked")[0]  # type: ignore[arg-type]
-        return keys.start_session(connection, who.account, self.clock())[0]  # type: ignore[arg-type]
+            return tokens.make(connection, "token", who.account, self.clock(), DAY, (who.scope,), "marked")[0]  # type: ignore[arg-type]
+        return tokens.start_session(connection, who.account, self.clock())[0]  # type: ignore[arg-type]
 
     def begin_upload(self) -> None:
         mine: May = lambda who, time: who.account == "ann" and who.may("submit")  # noqa: E731

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.contest.rules import Quota, Words
+from palestra.contest.rules.model import Quota
 from palestra.records import Estimate
-from palestra.web import views
+from palestra.text import Words
+from palestra.web.models import public
 
 HOUR, DAY = 3_600_000, 86_400_000
 NOW = 1_665_547_200_000  # 12 October 2022, 12:00 in Shanghai
@@ -31,20 +32,20 @@ NAMES = (
     "Bell's",
 )
 
-PRELIMINARY = views.PhaseLink(id="preliminary", title=Words("Preliminary", "初赛"), state="closed")
-FINAL = views.PhaseLink(id="final", title=Words("Final, live on site", "现场决赛"), state="open", live=True)
+PRELIMINARY = public.PhaseLink(id="preliminary", title=Words("Preliminary", "初赛"), state="closed")
+FINAL = public.PhaseLink(id="final", title=Words("Final, live on site", "现场决赛"), state="open", live=True)
 PHASES = (PRELIMINARY, FINAL)
-PE = views.Column(name="pe_deg", title=Words("PE"), unit="deg")
-P95 = views.Column(name="p95_deg", title=Words("P95 error"), unit="deg")
-MISSES = views.Column(name="misses", title=Words("misses"), unit="points")
-MEMBER = views.Viewer(account="a1", name="lin.wei", role="member", team="t1", team_name=NAMES[0], captain=True)
-ORGANISER = views.Viewer(account="a0", name="organiser", role="organiser")
+PE = public.Column(name="pe_deg", title=Words("PE"), unit="deg")
+P95 = public.Column(name="p95_deg", title=Words("P95 error"), unit="deg")
+MISSES = public.Column(name="misses", title=Words("misses"), unit="points")
+MEMBER = public.Viewer(account="a1", name="lin.wei", role="member", team="t1", team_name=NAMES[0], captain=True)
+ORGANISER = public.Viewer(account="a0", name="organiser", role="organiser")
 QUOTA = Quota(5, "day")
 DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
-def frame(path: str, viewer: views.Viewer | None = MEMBER, **more: Any) -> views.Frame:
-    return views.Frame(
+def frame(path: str, viewer: public.Viewer | None = MEMBER, **more: Any) -> public.Frame:
+    return public.Frame(
         name=Words("Near-Eye Gaze Challenge 2022", "2022 近眼视线追踪挑战赛"),
         organiser=Words("Institute of Automation, with the Eye Tracking Society", "自动化研究所与眼动学会联合主办"),
         zone="Asia/Shanghai",
@@ -63,13 +64,13 @@ def estimate(value: float, half: float = 0.0) -> Estimate:
     return Estimate(value, value - half, value + half) if half else Estimate(value)
 
 
-def deadline() -> views.Deadline:
-    return views.Deadline(what="phase_closes", at=NOW + 2 * DAY + 5 * HOUR + 1_234_000, phase=FINAL.title)
+def deadline() -> public.Deadline:
+    return public.Deadline(what="phase_closes", at=NOW + 2 * DAY + 5 * HOUR + 1_234_000, phase=FINAL.title)
 
 
-def announcements() -> tuple[views.Announcement, ...]:
+def announcements() -> tuple[public.Announcement, ...]:
     return (
-        views.Announcement(
+        public.Announcement(
             id="n2",
             at=NOW - 3 * HOUR,
             title=Words("The hall opens at 08:00 on Friday", "周五 8:00 开放赛场"),
@@ -78,7 +79,7 @@ def announcements() -> tuple[views.Announcement, ...]:
                 "请携带已登记的设备。赛场网络不连接互联网。\n\n测试者 9:00 到场。",
             ),
         ),
-        views.Announcement(
+        public.Announcement(
             id="n1",
             at=NOW - 5 * DAY,
             title=Words("The preliminary board is final", "初赛排行榜已确定"),
@@ -87,9 +88,9 @@ def announcements() -> tuple[views.Announcement, ...]:
     )
 
 
-def rules_versions() -> tuple[views.RulesVersion, ...]:
+def rules_versions() -> tuple[public.RulesVersion, ...]:
     why = "The deadline of a point is 100 ms, as in the hall."
     return (
-        views.RulesVersion(number=2, at=NOW - 6 * DAY, counts_from=NOW - 2 * DAY, reason=why, url="/rules/2"),
-        views.RulesVersion(number=1, at=NOW - 60 * DAY, counts_from=NOW - 60 * DAY, url="/rules/1"),
+        public.RulesVersion(number=2, at=NOW - 6 * DAY, counts_from=NOW - 2 * DAY, reason=why, url="/rules/2"),
+        public.RulesVersion(number=1, at=NOW - 60 * DAY, counts_from=NOW - 60 * DAY, url="/rules/1"),
     )

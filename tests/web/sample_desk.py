@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.contest.rule_text import written
-from palestra.contest.rules import Words
-from palestra.web import desk_views as desk
-from palestra.web import views
-from palestra.web.show_rules import changes, compared
+from palestra.contest.rules.writer import written
+from palestra.text import Words
+from palestra.web.models import desk, public
+from palestra.web.views.rules import changes, compared
 from tests.web.sample_contest import (
     DAY,
     DIGEST,
@@ -325,9 +324,9 @@ def accounts() -> desk.AccountsPage:
 
 def exports() -> desk.ExportsPage:
     files = (
-        views.Download(name="board-preliminary.csv", url="/desk/exports/board-preliminary.csv", bytes=0, kind="csv"),
-        views.Download(name="submissions.parquet", url="/desk/exports/submissions.parquet", bytes=0, kind="parquet"),
-        views.Download(
+        public.Download(name="board-preliminary.csv", url="/desk/exports/board-preliminary.csv", bytes=0, kind="csv"),
+        public.Download(name="submissions.parquet", url="/desk/exports/submissions.parquet", bytes=0, kind="parquet"),
+        public.Download(
             name="near-eye-2022.tar", url="/desk/exports/archive", bytes=12_400_000_000, kind="archive", digest=DIGEST
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.web import live_views as live
+from palestra.web.models import live
 from tests.web.sample_contest import FINAL, HOUR, NAMES, NOW, PE, deadline
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.contest.rules import Words
-from palestra.web import people_views as people
+from palestra.text import Words
+from palestra.web.models import people
 from tests.web.sample_contest import DAY, HOUR, NAMES, NOW
 
 

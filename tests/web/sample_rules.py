@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from palestra.contest.rulebook import parse
-from palestra.contest.rules import Quota, Rules, Words
-from palestra.web import rule_views as rules
-from palestra.web.rule_words import sections
-from palestra.web.show_rules import changes
+from palestra.contest.rules.model import Quota, Rules
+from palestra.contest.rules.reader import parse
+from palestra.text import Words
+from palestra.web.models import rules
+from palestra.web.text.rules_in_words import sections
+from palestra.web.views.rules import changes
+from tests import ROOT
 from tests.web.sample_contest import HOUR, rules_versions
 
-FILE = Path(__file__).parents[2] / "contests" / "near-eye-2022.toml"
+FILE = ROOT / "contests" / "near-eye-2022.toml"
 RULES = parse(FILE.read_text("utf-8"), FILE.name)
 
 

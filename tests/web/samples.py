@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.contest.rules import Quota, Words
-from palestra.web import desk_views as desk
-from palestra.web import people_views as people
-from palestra.web import views
-from tests.web import sample_match
+from palestra.contest.rules.model import Quota
+from palestra.text import Words
+from palestra.web.models import desk, people, public
+from tests.web.match import sample
 from tests.web.sample_contest import (
     DAY,
     DIGEST,
@@ -51,14 +50,14 @@ from tests.web.sample_people import account, team
 from tests.web.sample_rules import rules_page
 
 
-def home() -> views.HomePage:
+def home() -> public.HomePage:
     about = Words(
         "Tell where a person looks from the picture of one eye, taken by a camera in a headset.\n\n"
         "The preliminary is scored from files; in the final your program answers live, point by point.",
         "根据头戴设备中相机拍摄的单眼图像，判断人正在看向哪里。\n\n初赛提交结果文件评分；决赛中程序逐点实时作答。",
     )
     phases = (
-        views.PhaseCard(
+        public.PhaseCard(
             id="preliminary",
             title=PRELIMINARY.title,
             track=Words("Near-eye gaze v1", "近眼视线估计 v1"),
@@ -73,7 +72,7 @@ def home() -> views.HomePage:
             promotes_to=FINAL.title,
             about=Words("150,150 frames of 22 people.", "22 位受试者，共 150,150 帧。"),
         ),
-        views.PhaseCard(
+        public.PhaseCard(
             id="final",
             title=FINAL.title,
             track=Words("Near-eye gaze, live v1", "近眼视线估计（实时）v1"),
@@ -89,7 +88,7 @@ def home() -> views.HomePage:
             moved="The testers' train was late.",
             weight=0.6,
         ),
-        views.PhaseCard(
+        public.PhaseCard(
             id="open",
             title=Words("Open benchmark", "开放基准"),
             track=Words("Near-eye gaze v1", "近眼视线估计 v1"),
@@ -101,28 +100,28 @@ def home() -> views.HomePage:
         ),
     )
     prizes = (
-        views.Prize(title=Words("First prize", "一等奖"), count=1),
-        views.Prize(title=Words("Second prize", "二等奖"), count=3),
-        views.Prize(title=Words("Best newcomer", "最佳新人奖"), count=1, phase=PRELIMINARY.title, winners=(NAMES[3],)),
+        public.Prize(title=Words("First prize", "一等奖"), count=1),
+        public.Prize(title=Words("Second prize", "二等奖"), count=3),
+        public.Prize(title=Words("Best newcomer", "最佳新人奖"), count=1, phase=PRELIMINARY.title, winners=(NAMES[3],)),
     )
-    return views.HomePage(
+    return public.HomePage(
         about=about,
         phases=phases,
         deadline=deadline(),
         announcements=announcements(),
         prizes=prizes,
         rules=rules_versions(),
-        steps=views.Steps(signed_in=True, in_team=True),
+        steps=public.Steps(signed_in=True, in_team=True),
         registration_closes=NOW + DAY,
         teams=41,
         team_limit=10,
     )
 
 
-def board_row(i: int, rank: int, band: int | None) -> views.BoardRow:
+def board_row(i: int, rank: int, band: int | None) -> public.BoardRow:
     value = 2.31 + 0.19 * i + 0.02 * i * i
     history = tuple(value + 1.4 / (1 + k) + 0.2 * ((k * (i + 3)) % 4) / 4 for k in range(5 + 2 * i)) + (value,)
-    return views.BoardRow(
+    return public.BoardRow(
         name=NAMES[i],
         team=f"t{i + 1}",
         rank=rank,
@@ -136,14 +135,14 @@ def board_row(i: int, rank: int, band: int | None) -> views.BoardRow:
     )
 
 
-def board(**more: Any) -> views.BoardPage:
+def board(**more: Any) -> public.BoardPage:
     bands = (1, 1, 1, 2, 2, 3, 4, 4, 4, 5, 6, 6)
     rows = [board_row(i, 4 if i == 4 else i + 1, band) for i, band in enumerate(bands)]
-    baseline = views.BoardRow(name="ResNet-18, as published", metrics=(estimate(2.85, 0.15), estimate(6.1), None))
-    hopeless = views.BoardRow(name="Always the middle", metrics=(estimate(14.9, 0.8), estimate(25.0), None))
+    baseline = public.BoardRow(name="ResNet-18, as published", metrics=(estimate(2.85, 0.15), estimate(6.1), None))
+    hopeless = public.BoardRow(name="Always the middle", metrics=(estimate(14.9, 0.8), estimate(25.0), None))
     rows[3:3] = [baseline]
     rows.append(hopeless)
-    return views.BoardPage(
+    return public.BoardPage(
         phase=PRELIMINARY,
         columns=(PE, P95, MISSES),
         rows=tuple(rows),
@@ -155,8 +154,8 @@ def board(**more: Any) -> views.BoardPage:
     )
 
 
-def upload(**more: Any) -> views.UploadForm:
-    return views.UploadForm(
+def upload(**more: Any) -> public.UploadForm:
+    return public.UploadForm(
         phase="preliminary",
         limit_bytes=200_000_000,
         file_name="清华眼动小队_20221012.csv",
@@ -170,9 +169,9 @@ def upload(**more: Any) -> views.UploadForm:
     )
 
 
-def submissions() -> views.SubmissionsPage:
-    def row(i: int, state: Any, **more: Any) -> views.SubmissionRow:
-        return views.SubmissionRow(
+def submissions() -> public.SubmissionsPage:
+    def row(i: int, state: Any, **more: Any) -> public.SubmissionRow:
+        return public.SubmissionRow(
             id=f"s{i}",
             at=NOW - i * 3 * HOUR,
             name="清华眼动小队_20221012.csv",
@@ -192,11 +191,11 @@ def submissions() -> views.SubmissionsPage:
         row(6, "withdrawn"),
     )
     forms = (upload(), upload_refused())
-    return views.SubmissionsPage(phase=PRELIMINARY, column=PE, forms=forms, rows=rows)
+    return public.SubmissionsPage(phase=PRELIMINARY, column=PE, forms=forms, rows=rows)
 
 
-def upload_refused() -> views.UploadForm:
-    return views.UploadForm(
+def upload_refused() -> public.UploadForm:
+    return public.UploadForm(
         phase="preliminary",
         purpose="bundle",
         limit_bytes=200_000_000,
@@ -205,27 +204,27 @@ def upload_refused() -> views.UploadForm:
     )
 
 
-def submission(state: Any = "scored", **more: Any) -> views.SubmissionPage:
+def submission(state: Any = "scored", **more: Any) -> public.SubmissionPage:
     about: dict[str, Any] = {
         "attempts": (
-            views.Attempt(
+            public.Attempt(
                 number=1,
                 started_at=NOW - 2 * HOUR,
                 ended_at=NOW - 2 * HOUR + 40_000,
                 outcome="platform",
                 message="The worker was lost; the job went back to the queue.",
             ),
-            views.Attempt(number=2, started_at=NOW - HOUR, ended_at=NOW - HOUR + 95_000, outcome="done"),
+            public.Attempt(number=2, started_at=NOW - HOUR, ended_at=NOW - HOUR + 95_000, outcome="done"),
         ),
         "files": (
-            views.Download(
+            public.Download(
                 name="清华眼动小队_20221012.csv",
                 url="/api/submissions/s3/file",
                 bytes=7_812_345,
                 kind="answers",
                 digest=DIGEST,
             ),
-            views.Download(name="result.json", url="/api/submissions/s3/result", bytes=48_211, kind="result"),
+            public.Download(name="result.json", url="/api/submissions/s3/result", bytes=48_211, kind="result"),
         ),
         "columns": (PE, P95, MISSES),
         "metrics": (estimate(2.312, 0.11), estimate(5.09, 0.31), estimate(3)),
@@ -235,7 +234,7 @@ def submission(state: Any = "scored", **more: Any) -> views.SubmissionPage:
         "can_withdraw": True,
     }
     about |= more
-    return views.SubmissionPage(
+    return public.SubmissionPage(
         id="s3",
         phase=PRELIMINARY,
         team="t1",
@@ -249,7 +248,7 @@ def submission(state: Any = "scored", **more: Any) -> views.SubmissionPage:
     )
 
 
-def refused_submission() -> views.SubmissionPage:
+def refused_submission() -> public.SubmissionPage:
     faults = (
         "清华眼动小队_20221012.csv, row 17: found NaN in gaze_x, expected a number",
         "清华眼动小队_20221012.csv, row 3,021: found trial 'p07-00213' a second time, expected each trial once",
@@ -258,21 +257,21 @@ def refused_submission() -> views.SubmissionPage:
     return submission("refused", faults=faults, fault_count=24, charged=False, attempts=(), metrics=(), rank=None)
 
 
-def data() -> views.DataPage:
+def data() -> public.DataPage:
     licence = Words(
         "The pictures show people who agreed to research use alone.\n\nYou do not pass them on, you do not try to find "
         "out who they are, and you delete them when the contest has ended.",
         "图像中的受试者仅同意将其用于研究。\n\n不得转交他人，不得尝试识别受试者身份，比赛结束后须删除数据。",
     )
     files = (
-        views.Download(
+        public.Download(
             name="preliminary-view.tar",
             url="/api/data/preliminary/view",
             bytes=48_200_000_000,
             kind="view",
             digest=DIGEST,
         ),
-        views.Download(
+        public.Download(
             name="starter-near-eye.zip",
             url="/api/data/preliminary/starter",
             bytes=1_400_000,
@@ -281,13 +280,13 @@ def data() -> views.DataPage:
         ),
     )
     phases = (
-        views.PhaseData(phase=PRELIMINARY, access="granted", accepted_at=NOW - 20 * DAY, licence=licence, files=files),
-        views.PhaseData(phase=FINAL, access="none", licence=licence, licence_digest=DIGEST, can_request=True),
+        public.PhaseData(phase=PRELIMINARY, access="granted", accepted_at=NOW - 20 * DAY, licence=licence, files=files),
+        public.PhaseData(phase=FINAL, access="none", licence=licence, licence_digest=DIGEST, can_request=True),
     )
-    return views.DataPage(phases=phases, server="https://contest.example")
+    return public.DataPage(phases=phases, server="https://contest.example")
 
 
-def audit() -> views.AuditPage:
+def audit() -> public.AuditPage:
     kinds = (
         "result.made",
         "attempt.started",
@@ -297,7 +296,7 @@ def audit() -> views.AuditPage:
         "announcement.made",
     )
     rows = tuple(
-        views.AuditRow(
+        public.AuditRow(
             seq=18_342 - i,
             at=NOW - i * 41_000,
             by=("worker:hall-1", "system", "lin.wei")[i % 3],
@@ -309,7 +308,7 @@ def audit() -> views.AuditPage:
         )
         for i in range(12)
     )
-    return views.AuditPage(
+    return public.AuditPage(
         rows=rows,
         kinds=tuple(sorted(kinds)),
         people=("lin.wei", "organiser", "system"),
@@ -320,8 +319,8 @@ def audit() -> views.AuditPage:
     )
 
 
-def certificate(name: str = NAMES[0]) -> views.Certificate:
-    return views.Certificate(
+def certificate(name: str = NAMES[0]) -> public.Certificate:
+    return public.Certificate(
         award=Words("First prize", "一等奖"),
         team_name=name,
         members=("Lin Wei", "张欣怡", "דנה כהן"),
@@ -337,11 +336,11 @@ def certificate(name: str = NAMES[0]) -> views.Certificate:
     )
 
 
-def final() -> views.FinalPage:
-    online = views.Column(name="online", title=Words("Online", "线上"), better="higher")
-    table = views.Column(name="on_site", title=Words("On site", "现场"), better="higher")
+def final() -> public.FinalPage:
+    online = public.Column(name="online", title=Words("Online", "线上"), better="higher")
+    table = public.Column(name="on_site", title=Words("On site", "现场"), better="higher")
     rows = tuple(
-        views.FinalRow(
+        public.FinalRow(
             rank=i + 1,
             team_name=NAMES[i],
             team=f"t{i}",
@@ -354,22 +353,22 @@ def final() -> views.FinalPage:
         )
         for i in range(8)
     )
-    return views.FinalPage(columns=(online, table), weights=(0.4, 0.6), rows=rows, as_of=NOW, hash=DIGEST)
+    return public.FinalPage(columns=(online, table), weights=(0.4, 0.6), rows=rows, as_of=NOW, hash=DIGEST)
 
 
-def error(status: int, **more: Any) -> views.ErrorPage:
-    return views.ErrorPage(status=status, **more)
+def error(status: int, **more: Any) -> public.ErrorPage:
+    return public.ErrorPage(status=status, **more)
 
 
-def pages() -> dict[str, tuple[str, views.Frame, Any]]:
+def pages() -> dict[str, tuple[str, public.Frame, Any]]:
     """Every page by a name: its template, its frame, what it is given."""
     by_organiser = {"viewer": ORGANISER}
     refusal = "Your team has handed in 5 of 5 submissions today; the next one is free at 00:00 (UTC+8)."
-    quota_out = views.SubmissionsPage(
+    quota_out = public.SubmissionsPage(
         phase=PRELIMINARY,
         column=PE,
         forms=(
-            views.UploadForm(
+            public.UploadForm(
                 phase="preliminary",
                 limit_bytes=200_000_000,
                 quota=QUOTA,
@@ -379,11 +378,11 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
             ),
         ),
     )
-    closed = views.SubmissionsPage(
+    closed = public.SubmissionsPage(
         phase=PRELIMINARY,
         column=PE,
         forms=(
-            views.UploadForm(
+            public.UploadForm(
                 phase="preliminary",
                 limit_bytes=200_000_000,
                 quota=QUOTA,
@@ -400,7 +399,7 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
         "desk-access": ("desk/access.html", "/desk/access", access()),
         "desk-promotion": ("desk/promotion.html", "/desk/promotion/preliminary", promotion()),
         "desk-promotion-none": ("desk/promotion_none.html", "/desk/promotion/final", no_promotion()),
-        "desk-matches": ("match/desk.html", "/desk/matches", sample_match.matches()),
+        "desk-matches": ("match/desk.html", "/desk/matches", sample.matches()),
         "desk-verifications": ("desk/verifications.html", "/desk/verifications", verifications()),
         "desk-verification": ("desk/verification.html", "/desk/verifications/b1", verification()),
         "desk-rescorings": ("desk/rescorings.html", "/desk/rescorings", rescorings()),
@@ -418,12 +417,12 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
         "desk-exports": ("desk/exports.html", "/desk/exports", exports()),
     }
     joined = people.JoinPage(secret="x", team_name=LONG, members=3, limit=10, refusal="signed_out")
-    done = views.Notice(text="The team is now called 清华眼动小队.")
+    done = public.Notice(text="The team is now called 清华眼动小队.")
     return {
         "home": ("home.html", frame("/"), home()),
         "board": ("board.html", frame("/boards/preliminary"), board()),
         "board-frozen": ("board.html", frame("/boards/preliminary", None), board(frozen=True, split=0.3)),
-        "board-empty": ("board.html", frame("/boards/final"), views.BoardPage(phase=FINAL, columns=(PE,), as_of=NOW)),
+        "board-empty": ("board.html", frame("/boards/final"), public.BoardPage(phase=FINAL, columns=(PE,), as_of=NOW)),
         "submissions": ("submissions.html", frame("/phases/preliminary"), submissions()),
         "submissions-none": ("submissions.html", frame("/phases/preliminary"), quota_out),
         "submission": ("submission.html", frame("/submissions/s3"), submission()),
@@ -468,7 +467,7 @@ def pages() -> dict[str, tuple[str, views.Frame, Any]]:
         "screen-board": ("screen.html", frame("/screen", None), screen_board()),
         "run": ("live.html", frame("/runs/r7"), live_run()),
         **{name: (template, frame(path, **by_organiser), page) for name, (template, path, page) in desk_pages.items()},
-        **{name: (template, frame(path), page) for name, (template, path, page) in sample_match.pages().items()},
+        **{name: (template, frame(path), page) for name, (template, path, page) in sample.pages().items()},
         "audit": ("audit.html", frame("/audit"), audit()),
         "certificate": ("certificate.html", frame("/certificates/0/t1"), certificate()),
         "certificate-long": ("certificate.html", frame("/certificates/0/t3"), certificate(LONG)),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from palestra.contest import events as e
-from palestra.contest.place import Place
-from palestra.contest.rules import Words
+from palestra.contest.location import Place
+from palestra.contest.log import events as e
+from palestra.text import Words
 from palestra.web.rendering import STATIC
 from tests.web.browsing import (
     LICENCE,

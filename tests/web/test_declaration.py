@@ -2,12 +2,12 @@
 
 import msgspec
 
-from palestra.contest import events as e
-from palestra.contest.rules import Words
-from palestra.contest.rules import encode as encode_rules
-from palestra.contest.teams import digest_of
+from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import encode as encode_rules
+from palestra.text import Words
 from tests.web.conftest import As, World
-from tests.web.forms import Form, forms_in
+from tests.web.html_forms import Form, forms_in
 
 
 def dan(world: World, people: dict[str, As]) -> As:

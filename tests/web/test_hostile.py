@@ -17,15 +17,16 @@ from typing import Any
 import pytest
 from litestar.testing import TestClient
 
-from palestra.contest import events as e
-from palestra.contest import keys
-from palestra.contest.database import writing
-from palestra.contest.rules import Quota, Words
-from palestra.contest.rules import encode as encode_rules
+from palestra.contest.accounts import tokens
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import Quota
+from palestra.contest.rules.model import encode as encode_rules
+from palestra.contest.storage.database import writing
+from palestra.text import Words
 from tests.contest.story import DAY, START, a_phase, some_rules
 from tests.web.asking import ask
 from tests.web.conftest import As, World
-from tests.web.forms import forms_in
+from tests.web.html_forms import forms_in
 from tests.web.uploading import append, begin, complete, submitted, with_data, work_off
 
 # Files
@@ -240,9 +241,9 @@ def bearer(client: TestClient[Any], token: str, path: str = "/api/me") -> Any:
     return answer
 
 
-def make_token(world: World, account: str, *scopes: str, days: int = 1) -> tuple[str, keys.Key]:
+def make_token(world: World, account: str, *scopes: str, days: int = 1) -> tuple[str, tokens.Key]:
     with writing(world.contest.engine) as connection:
-        return keys.make(connection, "token", account, world.clock(), days * DAY, scopes)
+        return tokens.make(connection, "token", account, world.clock(), days * DAY, scopes)
 
 
 def test_forged_expired_and_revoked_tokens_are_nobodys(world: World, client: TestClient[Any]) -> None:
@@ -258,7 +259,7 @@ def test_forged_expired_and_revoked_tokens_are_nobodys(world: World, client: Tes
     assert bearer(client, token).status_code == 401
     token, key = make_token(world, "ann", "read")
     with writing(world.contest.engine) as connection:
-        keys.revoke(connection, "ann", key.id)
+        tokens.revoke(connection, "ann", key.id)
     assert bearer(client, token).status_code == 401
 
 
@@ -394,7 +395,7 @@ def test_two_clicks_at_the_same_moment_make_one_token(world: World) -> None:
     answers = asyncio.run(click())
     assert [answer.status for answer in answers] == [200] * 3
     assert len({answer.json["secret"] for answer in answers}) == 1  # who clicks twice sees what the first click made
-    assert len(keys.of(world.contest.engine, "ann", "token", world.clock())) == 1
+    assert len(tokens.of(world.contest.engine, "ann", "token", world.clock())) == 1
 
 
 # What people write

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra.contest.rules import Quota
+from palestra.contest.rules.model import Quota
 from palestra.records import Estimate
-from palestra.web import account_actions, desk_actions, live_views, team_actions, views, writing  # noqa: F401
-from palestra.web.actions import ACTIONS
-from palestra.web.api import READS
-from palestra.web.match_pages import MATCHES
-from palestra.web.pages import PAGES as PAGES_SERVED
-from palestra.web.pages_desk import DESK
-from palestra.web.pages_hall import HALL
-from palestra.web.pages_outside import OUTSIDE
+from palestra.web.actions.registry import ACTIONS
+from palestra.web.api.routes import READS
+from palestra.web.api.transfers import TRANSFERS
+from palestra.web.match.hall import HALL
+from palestra.web.match.pages import MATCHES
+from palestra.web.models import live, public
+from palestra.web.pages.desk import DESK
+from palestra.web.pages.public import PAGES as PAGES_SERVED
+from palestra.web.pages.sign_in import OUTSIDE
 from palestra.web.rendering import STATIC, brackets, render, static
-from palestra.web.transfers import TRANSFERS
-from palestra.web.words import LANGUAGES
+from palestra.web.text import numbers
+from palestra.web.text.catalogue import LANGUAGES
 from tests.web import samples
 from tests.web.sample_contest import NOW, frame
 from tests.web.sample_desk import desk_overview
@@ -214,8 +215,8 @@ def test_my_team_is_marked_once() -> None:
     assert html.count("My team") == 1
 
 
-def row(rank: int | None, band: int | None) -> views.BoardRow:
-    return views.BoardRow(name="x", team="t", rank=rank, band=band)
+def row(rank: int | None, band: int | None) -> public.BoardRow:
+    return public.BoardRow(name="x", team="t", rank=rank, band=band)
 
 
 def test_brackets_join_a_band_and_run_past_a_baseline_within_it() -> None:
@@ -296,7 +297,7 @@ def test_scripts_neither_evaluate_text_nor_write_html() -> None:
 
 def test_a_live_point_is_what_the_script_reads() -> None:
     text = (Path(STATIC) / "live_run.js").read_text("utf-8")
-    fields = {*live_views.LivePoint.__struct_fields__} - {"at_s"}
+    fields = {*live.LivePoint.__struct_fields__} - {"at_s"}
     assert {name for name in fields if f"point.{name}" not in text} == set()
 
 
@@ -314,12 +315,12 @@ def test_a_live_point_is_what_the_script_reads() -> None:
     ],
 )
 def test_numbers_are_written_as_boards_need_them(value: float | None, unit: str, written: str) -> None:
-    assert writing.number(value, unit) == written
+    assert numbers.number(value, unit) == written
 
 
 def test_an_interval_is_left_out_where_there_is_none() -> None:
-    assert writing.interval(Estimate(1.0)) == ""
-    assert writing.interval(Estimate(3.0, 2.91, 3.24), "deg") == "2.910° – 3.240°"
+    assert numbers.interval(Estimate(1.0)) == ""
+    assert numbers.interval(Estimate(3.0, 2.91, 3.24), "deg") == "2.910° – 3.240°"
 
 
 @pytest.mark.parametrize(
@@ -327,38 +328,38 @@ def test_an_interval_is_left_out_where_there_is_none() -> None:
     [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (7_812_345, "7.81 MB"), (200_000_000, "200 MB"), (999_600, "1 MB")],
 )
 def test_sizes_are_written_short(count: int, written: str) -> None:
-    assert writing.size(count) == written
+    assert numbers.size(count) == written
 
 
 @given(st.integers(0, 10**15))
 def test_a_size_never_has_more_than_three_digits_before_its_unit(count: int) -> None:
-    assert re.fullmatch(r"\d{1,4}(\.\d{1,2})? ([kMGT]?B)", writing.size(count))
+    assert re.fullmatch(r"\d{1,4}(\.\d{1,2})? ([kMGT]?B)", numbers.size(count))
 
 
 def test_durations_name_their_two_largest_units() -> None:
-    assert writing.duration("en", 2 * 86_400_000 + 5 * 3_600_000 + 20 * 60_000) == "2 d 5 h"
-    assert writing.duration("zh", 65_000) == "1 分钟 5 秒"
-    assert writing.duration("en", 86_400_000 + 60_000) == "1 d"
-    assert writing.duration("en", 0) == "0 s"
+    assert numbers.duration("en", 2 * 86_400_000 + 5 * 3_600_000 + 20 * 60_000) == "2 d 5 h"
+    assert numbers.duration("zh", 65_000) == "1 分钟 5 秒"
+    assert numbers.duration("en", 86_400_000 + 60_000) == "1 d"
+    assert numbers.duration("en", 0) == "0 s"
 
 
 def test_quotas_are_told_in_words() -> None:
-    assert writing.quota("en", Quota(1, "day")) == "1 submission per day"
-    assert writing.quota("en", Quota(3, "window", 7 * 86_400_000)) == "3 submissions in any 7 d"
-    assert writing.quota("zh", Quota(5, "week")) == "每周 5 次"
+    assert numbers.quota("en", Quota(1, "day")) == "1 submission per day"
+    assert numbers.quota("en", Quota(3, "window", 7 * 86_400_000)) == "3 submissions in any 7 d"
+    assert numbers.quota("zh", Quota(5, "week")) == "每周 5 次"
 
 
 def test_a_time_is_shown_in_the_contests_zone_and_told_exactly() -> None:
-    tag = writing.time_tag("en", NOW, "Asia/Shanghai")
+    tag = numbers.time_tag("en", NOW, "Asia/Shanghai")
     assert 'datetime="2022-10-12T04:00:00Z"' in tag
     assert 'data-offset="480"' in tag
     assert "12 Oct 2022, 12:00" in tag
     assert "UTC+8" in tag
-    assert "2022年10月12日 12:00" in writing.time_tag("zh", NOW, "Asia/Shanghai")
+    assert "2022年10月12日 12:00" in numbers.time_tag("zh", NOW, "Asia/Shanghai")
 
 
 def test_the_label_of_a_zone_follows_summer_time() -> None:
     july, january = 1_657_000_000_000, 1_641_500_000_000
-    assert "UTC+2" in writing.time_tag("en", july, "Europe/Berlin")
-    assert "UTC+1" in writing.time_tag("en", january, "Europe/Berlin")
-    assert writing.zone_label(-210) == "UTC−3:30"
+    assert "UTC+2" in numbers.time_tag("en", july, "Europe/Berlin")
+    assert "UTC+1" in numbers.time_tag("en", january, "Europe/Berlin")
+    assert numbers.zone_label(-210) == "UTC−3:30"

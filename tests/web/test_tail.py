@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import text
 
-from palestra.contest import events as e
 from palestra.contest.contest import Contest
-from palestra.contest.database import connect, reading
-from palestra.contest.rules import Words
+from palestra.contest.log import events as e
+from palestra.contest.storage.database import connect, reading
+from palestra.text import Words
 from palestra.web import tail
 from tests.web.conftest import World
 

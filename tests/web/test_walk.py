@@ -18,11 +18,12 @@ import msgspec
 import pytest
 from argon2 import PasswordHasher
 
-from palestra.contest import events as e
-from palestra.contest import passwords, seeing
-from palestra.web import transfers
-from palestra.web.actions import ACTIONS
-from palestra.web.gate import SESSION
+from palestra.contest import visibility
+from palestra.contest.accounts import passwords
+from palestra.contest.log import events as e
+from palestra.web.actions.registry import ACTIONS
+from palestra.web.api import transfers
+from palestra.web.auth.middleware import SESSION
 from tests.databases import Databases, Made, copy_of
 from tests.web.asking import Answer, ask
 from tests.web.marked import EVERYBODY, INVITATION, TIMES, Marked, Marker, Time, Told, Who, tell_all
@@ -353,7 +354,7 @@ def test_a_check_that_is_missing_is_noticed(world_at: Any, monkeypatch: pytest.M
 def test_a_number_that_is_frozen_is_noticed(world_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     world = world_at("during")
     walk = Walk(world, named("nobody"), "during", {})
-    monkeypatch.setattr(seeing, "frozen_since", lambda state, phase, now: None)
+    monkeypatch.setattr(visibility, "frozen_since", lambda state, phase, now: None)
     asyncio.run(walk.ask("/api/boards/{phase:str}", "GET", "/api/boards/first"))
     assert "has the score of sub-a-late on the people shown" in "".join(walk.wrong)
 

@@ -1,0 +1,177 @@
+"""What was read of an eye, drawn onto its picture, with a line of words below it."""
+
+import math
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.eyes.reader.ellipses import Ellipse
+from palestra.eyes.reader.picture import grey
+from palestra.eyes.reader.reader import Reading
+from palestra.report.images import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet
+
+NARROWEST, WIDEST = 640, 1280  # pixels that an overlay is wide
+TINT = 0.30
+BAR, BAR_INK, SURE, UNSURE = (28, 31, 36), (236, 238, 241), (76, 196, 140), (240, 176, 60)
+HALO = (18, 20, 24)
+BAR_SHARE = 0.05  # of the width, how high the line of words is
+CELL, COLUMNS = (392, 245), 4  # of a contact sheet
+FINE = 4  # bits behind the point in which OpenCV takes places
+
+
+def overlay(image: NDArray[np.generic], reading: Reading) -> Image:
+    """The picture with mask, ellipses and gaze, large enough to be seen, and what they come to in words below."""
+    width = image.shape[1]
+    factor = min(max(width, NARROWEST), WIDEST) / width
+    shown = _resized(_colours(image), factor)
+    _tint(shown, reading.mask)
+    line = max(round(shown.shape[1] / 480), 1)
+    for found, number in ((reading.iris, 2), (reading.pupil, 3)):
+        if found:
+            _draw_ellipse(shown, found.scaled(factor), CLASS_COLOURS[number], line)
+    if reading.pupil and reading.iris and reading.gaze_deg:
+        _draw_gaze(shown, reading.pupil.scaled(factor), reading.iris.long * factor, reading.gaze_deg)
+    return np.vstack([shown, _bar(shown.shape[1], *_words(reading))])
+
+
+def without_bar(overlaid: Image) -> Image:
+    return overlaid[: overlaid.shape[0] - _bar_px(overlaid.shape[1])]
+
+
+def sheet(cells: Sequence[tuple[str, Image, bool, str]]) -> Image:
+    """Overlays in rows: name, overlay, whether it is sure, and why not."""
+    return contact_sheet([_cell(*cell) for cell in cells], COLUMNS, COLUMNS * (CELL[0] + 8) - 8)
+
+
+def _colours(image: NDArray[np.generic]) -> Image:
+    """RGB, eight bits; grey where the picture is deep or transparent, as that is what was looked at."""
+    if image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3:
+        return np.ascontiguousarray(np.asarray(image, np.uint8)[:, :, ::-1])
+    return np.repeat(np.clip(grey(image), 0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+def _resized(image: Image, factor: float) -> Image:
+    size = round(image.shape[1] * factor), max(round(image.shape[0] * factor), 1)
+    how = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
+
+
+def _tint(shown: Image, mask: NDArray[np.uint8]) -> None:
+    """Soft-edged colours: a mask of a small picture would show its steps."""
+    size = shown.shape[1], shown.shape[0]
+    for number, colour in CLASS_COLOURS.items():
+        part = (mask == number).astype(np.float32)
+        if not part.any():
+            continue
+        share = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_LINEAR))[:, :, None] * np.float32(TINT)
+        shown[:] = shown * (1 - share) + share * np.array(colour, np.float32)
+    eye = cv2.resize((mask > 0).astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5
+    outlines, _ = cv2.findContours(eye.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    cv2.polylines(shown, list(outlines), True, CLASS_COLOURS[1], max(round(size[0] / 640), 1), cv2.LINE_AA)
+
+
+def _draw_ellipse(shown: Image, ellipse: Ellipse, colour: Colour, line: int) -> None:
+    centre = _fine(ellipse.x, ellipse.y)
+    axes = _fine(ellipse.long / 2, ellipse.short / 2)
+    for ink, thick in ((HALO, line + 2), (colour, line)):
+        cv2.ellipse(shown, centre, axes, ellipse.angle_deg, 0, 360, ink, thick, cv2.LINE_AA, FINE)
+
+
+def _draw_gaze(shown: Image, pupil: Ellipse, iris_px: float, gaze_deg: tuple[float, float]) -> None:
+    """The optical axis as it comes out of the pupil; a dot where it comes straight at whoever looks."""
+    yaw, pitch = np.radians(gaze_deg)
+    way = np.array([math.sin(yaw) * math.cos(pitch), -math.sin(pitch)]) * 1.8 * iris_px
+    line = max(round(shown.shape[1] / 260), 2)
+    start = np.array([pupil.x, pupil.y])
+    end, long = start + way, float(np.linalg.norm(way))
+    for ink, more in ((HALO, 2), (GREEN, 0)):
+        cv2.circle(shown, _fine(*start), _fine(1.6 * line + more / 2, 0)[0], ink, cv2.FILLED, cv2.LINE_AA, FINE)
+        if long > 6 * line:
+            cv2.line(shown, _fine(*start), _fine(*(end - way / long * 3 * line)), ink, line + more, cv2.LINE_AA, FINE)
+            cv2.fillConvexPoly(shown, _head(end, way / long, 4.5 * line + more), ink, cv2.LINE_AA, FINE)
+
+
+def _head(tip: NDArray[np.float64], way: NDArray[np.float64], size: float) -> NDArray[np.int32]:
+    """The point of an arrow."""
+    side = np.array([-way[1], way[0]])
+    corners = [
+        tip + 0.2 * size * way,
+        tip - 0.9 * size * way + 0.5 * size * side,
+        tip - 0.9 * size * way - 0.5 * size * side,
+    ]
+    return np.asarray(np.round(np.array(corners) * 2**FINE), np.int32)
+
+
+def _fine(x: float, y: float) -> tuple[int, int]:
+    return round(x * 2**FINE), round(y * 2**FINE)
+
+
+def _words(reading: Reading) -> tuple[str, Colour, str]:
+    """A tag, its colour, and what there is to tell."""
+    if not (reading.sure and reading.pupil and reading.iris and reading.gaze_deg and reading.opening is not None):
+        return "unsure", UNSURE, ", ".join(reading.why)
+    (yaw, pitch), pupil, iris = reading.gaze_deg, reading.pupil, reading.iris
+    sideways, upwards = "right" if yaw >= 0 else "left", "up" if pitch >= 0 else "down"
+    told = [
+        f"gaze {abs(yaw):.0f}° {sideways}, {abs(pitch):.0f}° {upwards}",
+        f"pupil {pupil.long:.0f} × {pupil.short:.0f} px",
+        f"iris {iris.long:.0f} × {iris.short:.0f} px",
+        f"lids {100 * reading.opening:.0f} % open",
+    ]
+    return f"sure {reading.certainty:.2f}", SURE, "    ".join(told)
+
+
+def _bar_px(width: int) -> int:
+    return round(BAR_SHARE * width)
+
+
+def _bar(width: int, tag: str, colour: Colour, words: str) -> Image:
+    height = _bar_px(width)
+    bar = np.full((height, width, 3), BAR, np.uint8)
+    size, base, margin = round(0.5 * height), round(0.68 * height), round(0.45 * height)
+    after = write(bar, tag, (margin, base), colour, size, 650)
+    room = width - margin - (after + margin)
+    size = min(size, max(round(size * room / max(written_px(words, size, 400), 1)), 8))
+    write(bar, words, (after + margin, base), BAR_INK, size, 400)
+    return bar
+
+
+def _cell(name: str, overlaid: Image, sure: bool, why: str) -> Image:
+    """One picture of a contact sheet, on a card that is the same for all."""
+    picture, strip = without_bar(overlaid), 26
+    card = np.full((CELL[1] + strip, CELL[0], 3), BAR, np.uint8)
+    factor = min(CELL[0] / picture.shape[1], CELL[1] / picture.shape[0])
+    small = _resized(picture, factor)[: CELL[1], : CELL[0]]
+    top, left = (CELL[1] - small.shape[0]) // 2, (CELL[0] - small.shape[1]) // 2
+    card[top : top + small.shape[0], left : left + small.shape[1]] = small
+    tag, colour = ("sure", SURE) if sure else (why or "unsure", UNSURE)
+    tag = _shortened(tag, CELL[0] // 2, 600)
+    at = CELL[0] - 10 - written_px(tag, 14, 600)
+    write(card, tag, (at, CELL[1] + 18), colour, 14, 600)
+    write(card, _shortened(name, at - 20, 400), (10, CELL[1] + 18), BAR_INK, 14, 400)
+    return card
+
+
+def _shortened(words: str, width_px: int, weight: int) -> str:
+    if written_px(words, 14, weight) <= width_px:
+        return words
+    while words and written_px(f"{words}…", 14, weight) > width_px:
+        words = words[:-1]
+    return f"{words}…"
+
+
+def written_px(words: str, size: int, weight: int) -> int:
+    left, _, width, _ = cv2.getTextSize((1, 1), words, (0, 0), _font(), size, weight)
+    return int(left + width)
+
+
+def write(image: Image, words: str, at: tuple[int, int], colour: Colour, size: int, weight: int) -> int:
+    """Write a line; returns where it ends."""
+    (end, _), _ = cv2.putText(image, words, at, colour, _font(), size, weight)
+    return int(end)
+
+
+def _font() -> cv2.FontFace:
+    return cv2.FontFace("sans")

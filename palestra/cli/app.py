@@ -1,0 +1,223 @@
+"""The commands. They parse, call and print; what they do is elsewhere."""
+
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palestra.cli import annotate, bench, contest, live, score
+from palestra.cli import data as data_commands
+from palestra.cli.options import JsonOption, data_of, order_of, pairs
+from palestra.errors import PalestraError
+
+if TYPE_CHECKING:
+    from palestra.records import Track
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.add_typer(contest.app, name="contest")
+
+INTERRUPTED = 130  # the exit code after Ctrl-C; docs/commands.md has them all
+
+
+@app.callback(invoke_without_command=True)
+def common(
+    context: typer.Context,
+    tracks_dir: Annotated[
+        list[Path] | None, typer.Option("--tracks-dir", help="A folder with more tracks; may be repeated.")
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    """Palestra runs challenges in which machines read people and act for them."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"palestra {installed('palestra')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+    if tracks_dir:
+        from palestra import registry
+
+        for folder in tracks_dir:
+            registry.add_folder(folder)
+
+
+@app.command(epilog="Example: palestra tracks --json")
+def tracks(
+    json: JsonOption = False,
+    check: Annotated[bool, typer.Option("--check", help="Run the contract that every track keeps.")] = False,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", help="TRACK=DIR, data to check a track on; may be repeated.")
+    ] = None,
+) -> None:
+    """List the tracks: what there is to compete in."""
+    from palestra import console, registry
+
+    found = registry.tracks()
+    if check:
+        _check_tracks(list(found.values()), pairs(data or []))
+    rows = [
+        {"id": track.id, "title": track.title, "answers": track.arrives, "ranks": track.ranks.name}
+        for track in found.values()
+    ]
+    console.show_rows(rows, json)
+
+
+@app.command(epilog="Example: palestra solutions near-eye-gaze-v1")
+def solutions(
+    track: Annotated[str | None, typer.Argument(help="Only those of this track.")] = None, json: JsonOption = False
+) -> None:
+    """List the reference solutions."""
+    from palestra import console, model_cards, registry
+
+    if track:
+        registry.track(track)
+    rows = [
+        {"track": one.track, "name": one.name, "title": one.title, "weights": one.weights}
+        for one in registry.solutions(track)
+    ]
+    if not json:  # for people, who would look for weights that are not here
+        for row in rows:
+            missing = row["weights"] and model_cards.how_to_get(Path(row["weights"]).stem)
+            row["weights"] = f"not here, run `{missing}`" if missing else row["weights"]
+    console.show_rows(rows, json)
+
+
+# In the order in which help lists them, each with an example.
+_COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (data_commands.make, "make gaze-prediction-v1 gaze-data --size tiny --seed 1 --without images"),
+    (score.check, "check near-eye-gaze-v1 answers.csv"),
+    (score.score, "score near-eye-gaze-v1 answers.csv --scores-out scores.parquet --report r.html"),
+    (live.play, "play emotion-eeg-v1 entropy --pace fast --run my-run --report run.html"),
+    (live.register, "register my-run entropy bundle.zip"),
+    (live.replay, "replay scores.parquet"),
+    (score.board, "board scores.parquet"),
+    (score.solve, "solve near-eye-gaze-v1 pupil --out answers.csv"),
+    (bench.bench, "bench remote-gaze-v1 --list"),
+    (data_commands.view, "view near-eye-gaze-v1 data --out data.html"),
+    (data_commands.starter, "starter near-eye-gaze-v1 kit"),
+    (annotate.annotate, "annotate kit/data/test/P02/G02/left --out annotated"),
+)
+for _command, _example in _COMMANDS:
+    app.command(epilog=f"Example: palestra {_example}")(_command)
+
+
+@app.command(epilog="Example: palestra demo --size tiny --out demo-run --no-serve")
+def demo(
+    out: Annotated[Path, typer.Option(help="Where data, submissions and reports go.")] = Path("demo"),
+    size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "small",
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Leave the contest's server running.")] = True,
+    port: Annotated[int, typer.Option(help="Of that server; 0: a free one.")] = 0,
+) -> None:
+    """Data for every track, solutions, scores and reports; then a contest with all of them, left running."""
+    from palestra.demo.tracks import run
+
+    run(out, order_of(size, 0, ()), serve, port)
+
+
+@app.command(epilog="Example: palestra doctor --json")
+def doctor(json: JsonOption = False) -> None:
+    """Say what this machine can do, and how to get more."""
+    from palestra import console
+    from palestra.cli.doctor import as_rows, report
+
+    found = report()
+    if json:
+        console.show_json(found)
+    else:
+        console.show_rows(as_rows(found), False)
+
+
+@app.command(epilog="Example: palestra submit http://127.0.0.1:8765 near-eye-gaze answers.csv")
+def submit(
+    url: Annotated[str, typer.Argument(help="The contest server's address.")],
+    phase: Annotated[str, typer.Argument(help="The phase's id.")],
+    file: Annotated[Path, typer.Argument(help="What to hand in.")],
+    token: Annotated[
+        str, typer.Option(envvar="PALESTRA_TOKEN", help="Made on the site, under your account; scopes read and submit.")
+    ] = "",
+    bundle: Annotated[bool, typer.Option("--bundle", help="Hand in a bundle for verification.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Send a submission to a contest, follow it, and print what became of it."""
+    from palestra.cli import submit as sending
+
+    if not sending.send(url, phase, file, token, bundle, json):
+        raise typer.Exit(1)
+
+
+def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:
+    from palestra import console
+    from palestra.contract import check_track
+
+    for track in tracks:
+        if track.make is None and track.id not in folders:
+            console.say(f"{track.id}: not checked, for it makes no data of its own; give --data {track.id}=DIR")
+            continue
+        check_track(track, data_of(track, Path(folders[track.id]) if track.id in folders else None, True))
+        console.say(f"{track.id}: keeps the contract")
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong is told in words."""
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows another
+    try:
+        app()
+    except PalestraError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    except SystemExit as stopped:
+        if stopped.code == INTERRUPTED:
+            typer.echo(
+                "Stopped. `make`, `solve`, `bench`, `annotate` and `demo` go on where they were when you call them "
+                "again; what `play` recorded is kept, and the run can be repeated with the same --run.",
+                err=True,
+            )
+        raise
+    except BrokenPipeError:
+        sys.exit(1)
+    except OSError as error:
+        _keep(traceback.format_exc())
+        typer.echo(f"{error.filename or 'The system'}: {error.strerror or error}.", err=True)
+        sys.exit(1)
+    except Exception as error:
+        typer.echo(f"Something broke in Palestra itself: {type(error).__name__}: {error}", err=True)
+        typer.echo(f"What a developer needs to mend it: {_keep(traceback.format_exc())}", err=True)
+        sys.exit(1)
+
+
+def _as_interrupt(number: int, frame: object) -> None:
+    """End as after Ctrl-C: what is under way is finished, and workers end with us."""
+    raise KeyboardInterrupt
+
+
+def _keep(details: str) -> str:
+    """Put what only a developer wants to see where it can be found."""
+    from palestra.datasets.tiny import cache_folder
+
+    file = cache_folder() / "last-error.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(details)
+    except OSError as error:
+        return f"could not be kept in {file} ({error.strerror}); set PALESTRA_CACHE to a folder that can be written"
+    return str(file)
+
+
+if __name__ == "__main__":
+    main()

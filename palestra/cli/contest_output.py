@@ -1,0 +1,103 @@
+"""A contest's boards and sets of scores, for the terminal."""
+
+from typing import Any
+
+import typer
+
+from palestra import console
+from palestra.contest.boards.cache import Boards
+from palestra.contest.boards.ranking import Row
+from palestra.contest.contest import Contest
+from palestra.contest.decisions import rescoring
+from palestra.contest.location import Place
+from palestra.contest.log.clock import new_id
+from palestra.contest.rules.model import track_of
+from palestra.contest.visibility import NOBODY, Viewer
+from palestra.contest.workers.setup import worker_of
+from palestra.errors import PalestraError
+from palestra.scoring.leaderboard import Place as Spot
+
+ORGANISER = Viewer(role="organiser")
+JUDGED = "judged once"  # in the place of an interval: referees decide each case once, so nothing is resampled
+
+
+def print_board(contest: Contest, phase_id: str, public: bool, json: bool) -> None:
+    """A phase's board, as the organiser or as the public sees it."""
+    phase_id = phase_id or contest.state.rules().phases[0].id
+    seen = Boards(contest).seen(phase_id, NOBODY if public else ORGANISER)
+    if seen is None:
+        raise PalestraError("The public does not see this board.")
+    _, rows = seen
+    if json:
+        console.show_json([as_record(row) for row in rows])
+        return
+    phase = contest.state.phase(phase_id)
+    track = track_of(phase)
+    ranked = [Spot(row.rank, row.band, row.entry.name, row.entry.metrics) for row in rows if row.rank is not None]
+    console.show_board(track, ranked, False, *([JUDGED] if phase.match else []))
+    for row in rows:
+        if row.rank is None:
+            value = row.entry.metrics[track.ranks.name].value
+            typer.echo(f"  baseline {row.entry.name}: {track.ranks.name} {value:.4f}")
+
+
+def as_record(row: Row) -> dict[str, Any]:
+    entry = row.entry
+    return {
+        "rank": row.rank,
+        "band": row.band,
+        "team": entry.team,
+        "name": entry.name,
+        "submission": entry.submission,
+        "at": entry.at,
+        "metrics": entry.metrics,
+        **({"match": entry.match, "exact": entry.exact} if entry.match else {}),
+    }
+
+
+# Sets of scores made again
+
+
+def propose_set(place: Place, contest: Contest, phase: str, chosen: list[str], reason: str, json: bool) -> None:
+    """Propose a set, score it here, and show what applying it would change."""
+    phase = phase or contest.state.rules().phases[0].id
+    name = new_id("r")
+    contest.act("command", lambda state, now: rescoring.propose(state, now, name, phase, chosen, reason))
+    worker = worker_of(place, contest)
+    total = len(contest.state.rescorings[name].submissions)
+    with console.progress("scoring again", total, hidden=json) as advance:
+        done = 0
+        while (now_done := _done(contest, name)) < total:
+            advance(now_done - done)
+            done = now_done
+            if not worker.step():
+                worker.wait(0.2)
+            contest.catch_up()
+        advance(total - done)
+    worker.close()
+    found = rescoring.outlook(contest.state, name, "whole", contest.files.read)
+    if json:
+        console.show_json(found)
+        return
+    for change in found.changes:
+        ranks = f"{change.rank_before or '–'} → {change.rank_after or '–'}"
+        typer.echo(f"  {ranks:>9}  {change.name}: {change.value_before} → {change.value_after}")
+    typer.echo(f"{total} scored again, {found.failed} failed, {len(found.changes)} teams change. Nothing counts yet:")
+    typer.echo(f"  palestra contest rescore {place.file} --apply {name}")
+    typer.echo(f"  palestra contest rescore {place.file} --cancel {name} --reason …")
+
+
+def _done(contest: Contest, name: str) -> int:
+    one = contest.state.rescorings[name]
+    scored = sum(any(s.rescoring == name for s in contest.state.submissions[i].scores) for i in one.submissions)
+    return scored + len(one.failed)
+
+
+def apply_set(contest: Contest, name: str) -> None:
+    contest.act("command", lambda state, now: rescoring.apply(state, name))
+    typer.echo(f"The scores of {name} count from now on.")
+
+
+def cancel_set(contest: Contest, name: str, reason: str) -> None:
+    contest.act("command", lambda state, now: rescoring.cancel(state, name, reason))
+    typer.echo(f"The scores of {name} are thrown away.")

@@ -1,0 +1,115 @@
+"""Commands about data sets: make one, look at it, make a starter kit around it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palestra.cli.options import (
+    DataOption,
+    LanguageOption,
+    TrackArgument,
+    data_of,
+    order_of,
+    reading,
+    require_outputs,
+)
+from palestra.text import duration
+
+GUESSABLE = 1 << 64  # seeds below it can be tried out
+
+
+def make(
+    track: TrackArgument,
+    folder: Annotated[Path, typer.Argument(help="Where to write; new or empty, or an unfinished run to go on with.")],
+    size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "tiny",
+    seed: Annotated[str, typer.Option(help="A number: the same one gives the same bytes. Or `random`.")] = "0",
+    without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images, or video.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the data set's page (HTML).")] = None,
+    language: LanguageOption = "en",
+    pack: Annotated[Path | None, typer.Option(help="Also pack what contestants get, without the truth (zip).")] = None,
+) -> None:
+    """Write a synthetic data set in the track's real on-disk format."""
+    from palestra import console, registry
+    from palestra.datasets import make as making
+    from palestra.datasets import redact
+    from palestra.text import human_bytes
+
+    require_outputs(None, {".html": report, ".zip": pack})
+    chosen = registry.track(track)
+    order = order_of(size, _seed(seed, folder), tuple(without or ()))
+    making.require_folder(chosen, order, folder)
+    plan = making.plan(chosen, order)
+    cost = making.estimate(plan)
+    about = f"{chosen.id}, {size}: about {human_bytes(cost.bytes)}, about {duration(cost.seconds)}"
+    console.say(f"{about}, into {folder}")
+    making.require_room(folder, cost.bytes * (making.left(plan, folder) + bool(pack)))
+    with console.progress("making", sum(part.weight for part in plan.parts)) as advance:
+        making.run(chosen, order, plan, folder, advance)
+    hidden = [f"{name}/" for name in chosen.hidden if (folder / name).is_dir()]
+    hidden += ["the truth in some of its files"] if chosen.in_part else []
+    console.say(f"{folder} is ready. A contestant gets all of it but {' and '.join(hidden)}.")
+    if report:
+        from palestra.report.page import write_data_page
+
+        write_data_page(chosen, folder, report, language)
+        console.say(f"Its page: {report}")
+    if pack:
+        with console.progress("packing", len(redact.shown(chosen, folder))) as advance:
+            redact.pack(chosen, folder, pack, advance)
+        console.say(f"For contestants: {pack}")
+        if order.seed < GUESSABLE:
+            console.say("Its seed can be guessed, and the truth made from it: use --seed random for a contest.")
+
+
+def _seed(text: str, folder: Path) -> int:
+    """A seed as it was given, or one that nobody guesses; a stopped run goes on with its own."""
+    if text == "random":
+        import secrets
+
+        from palestra.datasets import make as making
+
+        begun = making.unfinished(folder)
+        return begun.seed if begun else secrets.randbits(128)
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is neither a whole number from 0 on nor `random`.", param_hint="--seed")
+    return int(text)
+
+
+def view(
+    track: TrackArgument,
+    what: Annotated[
+        str, typer.Argument(help="`data` for the data set's page, `sheet` for pictures, a trial, or a sequence.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Where to write: .html for `data`, .mp4 for a sequence, .png for the rest.")
+    ],
+    data: DataOption = None,
+    language: LanguageOption = "en",
+) -> None:
+    """Draw a data set: its page, a contact sheet, one trial with its truth, or a sequence as a film."""
+    from palestra import console, registry
+    from palestra.datasets.view import draw
+
+    film = what != "data" and out.suffix.lower() == ".mp4"
+    require_outputs(None, {".html" if what == "data" else ".mp4" if film else ".png": out})
+    chosen = registry.track(track)
+    folder = data_of(chosen, data, False)
+    with reading(chosen, folder):
+        draw(chosen, what, folder, out, language)
+    console.say(f"{out} is written.")
+
+
+def starter(
+    track: TrackArgument, folder: Annotated[Path, typer.Argument(help="Where to write the kit; new or empty.")]
+) -> None:
+    """Write a starter kit: data, a template, a stand-alone scorer and a first solution to change."""
+    from palestra import console, registry
+    from palestra.datasets.starter_kit import write_kit
+    from palestra.datasets.tiny import is_there
+
+    chosen = registry.track(track)
+    if not is_there(chosen):
+        console.say(f"Making the tiny data set of {chosen.id}, once …")
+    write_kit(chosen, folder)
+    console.say(f"{folder} is ready: begin with {folder / 'README.md'}.")

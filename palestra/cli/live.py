@@ -1,0 +1,129 @@
+"""Commands about live runs: play one, register another version in it, replay it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palestra.cli.options import (
+    DataOption,
+    JsonOption,
+    LanguageOption,
+    SetOption,
+    TrackArgument,
+    data_of,
+    pairs,
+    reading,
+    require_outputs,
+)
+from palestra.errors import PalestraError
+from palestra.text import duration
+
+if TYPE_CHECKING:
+    from palestra.scoring.score import Scored
+
+LONG_S = 60.0  # what a person should be told of before waiting for it
+
+
+def play(
+    track: TrackArgument,
+    entrants: Annotated[
+        list[str] | None,
+        typer.Argument(help="Solutions, bundles (folder, .zip, .tar.gz), ws:// or http:// addresses; NAME=… names it."),
+    ] = None,
+    data: DataOption = None,
+    pace: Annotated[str, typer.Option(help="real: the wall clock. fast: the same in virtual time.")] = "real",
+    run: Annotated[Path | None, typer.Option(help="Where to record the run; a new folder by default.")] = None,
+    json: JsonOption = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page with the result and its timeline (HTML).")] = None,
+    language: LanguageOption = "en",
+    films: Annotated[Path | None, typer.Option(help="A folder for films of the cases (MP4).")] = None,
+    settings: SetOption = [],  # noqa: B006 - Typer copies it
+    listen: Annotated[str | None, typer.Option(help="HOST:PORT to listen on for `palestra.client`.")] = None,
+    team: Annotated[list[str] | None, typer.Option(help="A team that connects there; may be repeated.")] = None,
+    lsl: Annotated[bool, typer.Option("--lsl", help="Also publish the stream by LSL and take answers there.")] = False,
+    patience: Annotated[float, typer.Option(help="Seconds for one answer where the rules set no limit.", min=0.1)] = 60,
+    memory: Annotated[float, typer.Option(help="GiB that each program may use.", min=0.1)] = 4,
+    trusted: Annotated[bool, typer.Option("--trusted", help="Run programs without a sandbox if none works.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the resampling behind the intervals.", min=0)] = 0,
+) -> None:
+    """Play a live track to one or more programs, exactly as the official run does."""
+    from palestra import console, registry
+    from palestra.live.run import Play, require_live
+    from palestra.live.session import Guests, play_live, waiting_s
+
+    require_outputs(None, {".html": report})
+    if pace not in ("real", "fast"):
+        raise typer.BadParameter(f"{pace!r} is neither real nor fast.", param_hint="--pace")
+    chosen = registry.track(track, pairs(settings))
+    require_live(chosen)
+    if films and chosen.films is None:
+        raise PalestraError(f"{chosen.id} has no worlds to make films of; leave out --films.")
+    folder = data_of(chosen, data, json)
+    order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
+    guests = Guests(entrants or [], listen, team or [], lsl)
+    if pace == "real" and (waits_s := waiting_s(chosen, folder)) > LONG_S:
+        console.say(
+            f"In real time, windows for registering new versions take {duration(waits_s)} in all. "
+            "`--pace fast` plays the same at once."
+        )
+    with reading(chosen, folder):
+        played = play_live(chosen, folder, guests, order, run)
+    if report:
+        from palestra.live.timeline import write_run
+
+        write_run(chosen, played.scored, played.recording, folder, report, language)
+    if films and chosen.films:
+        made = chosen.films(folder, played.recording, films)
+        console.say(f"{len(made)} films are in {films}.")
+    console.show_played(chosen, played, json)
+    _exit_if_invalid(played.scored.values())
+
+
+def register(
+    run: Annotated[Path, typer.Argument(help="The run that is under way.")],
+    team: Annotated[str, typer.Argument(help="The entrant's name in that run.")],
+    bundle: Annotated[Path, typer.Argument(help="The new version: a folder, .zip or .tar.gz.")],
+) -> None:
+    """Register another version of a program, in a window between two testers."""
+    from palestra import console
+    from palestra.live.session import register_version
+
+    version = register_version(run, team, bundle)
+    console.say(f"{team}: version {version.number} ({version.digest}) plays from {version.window} on.")
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="A run of `palestra play`, or scores that `palestra score` kept.")],
+    data: DataOption = None,
+    json: JsonOption = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page with a run's timeline (HTML).")] = None,
+    language: LanguageOption = "en",
+) -> None:
+    """Compute a Result again from what was recorded, tell whether it is the same, and show a run's timeline."""
+    from palestra import console
+    from palestra.live.recording import is_run
+    from palestra.live.session import replay_live
+    from palestra.scoring import score_file
+
+    if is_run(run):
+        require_outputs(None, {".html": report})
+        replayed = replay_live(run, data)
+        if report:
+            from palestra.live.timeline import write_run
+
+            write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report, language)
+        console.show_replayed(replayed, json)
+        _exit_if_invalid(replayed.scored.values())
+        return
+    before = score_file.load(run)
+    after = score_file.rescore(before)
+    console.show_result(score_file.track_of(after.result), after.result, json)
+    if console.as_json(after.result) != console.as_json(before.result):
+        raise PalestraError(f"{run}: the Result computed now differs from the one that was saved.")
+
+
+def _exit_if_invalid(scored: "Iterable[Scored]") -> None:
+    if not all(one.result.valid for one in scored):
+        raise typer.Exit(1)

@@ -1,0 +1,90 @@
+"""What the command `submit` does: sends a file, follows it, prints what became of it."""
+
+from pathlib import Path
+
+import typer
+
+from palestra import console
+from palestra.contest.rules.calendar import quota_told
+from palestra.errors import PalestraError
+from palestra.remote import Server, require_fit
+from palestra.report.page import number
+from palestra.web.models.public import SubmissionPage, UploadForm
+
+SAID = {
+    "received": "It was received.",
+    "checking": "It is being checked.",
+    "queued": "It is checked, and waits to be scored.",
+    "running": "It is being scored.",
+    "scored": "It is scored.",
+    "hidden": "It is scored. The board is frozen: the result is shown when that ends.",
+    "refused": "It was refused.",
+    "failed": "It failed.",
+    "platform": "Something failed on the organiser's side. It cost no quota.",
+    "withdrawn": "It was withdrawn.",
+    "cancelled": "The organiser cancelled it. It cost no quota.",
+}
+FAULTY = ("refused", "failed")  # by the contestant's own fault
+
+
+def send(url: str, phase: str, file: Path, token: str, bundle: bool, json: bool) -> bool:
+    """Whether it came to a score."""
+    if not file.is_file():
+        raise PalestraError(f"{file} is no file.")
+    if not token:
+        raise PalestraError(
+            f"A token is needed: make one at {url.rstrip('/')}/account and set PALESTRA_TOKEN to it, or give --token."
+        )
+    purpose = "bundle" if bundle else "answers"
+    with Server(url, token) as server:
+        if form := server.form(phase, purpose):
+            require_fit(form, file)
+        with console.progress(f"sending {file.name}", file.stat().st_size, hidden=json) as advance:
+            submission = server.upload(phase, file, advance, purpose)
+        if bundle:
+            console.say(f"Handed in as {submission}. The organiser re-runs it.")
+            return True
+        said: list[str] = []
+        page = server.follow(submission, lambda now: _tell(now, said))
+        after = server.form(phase) if page.state in FAULTY else None
+    _show(page, f"{url.rstrip('/')}/submissions/{submission}", json)
+    if after and not json:
+        typer.echo(f"  {cost(after)}")
+    return page.state in ("scored", "hidden")
+
+
+def _tell(page: SubmissionPage, said: list[str]) -> None:
+    """Each state once."""
+    if not said or said[-1] != page.state:
+        said.append(page.state)
+        console.say(SAID[page.state])
+
+
+def cost(form: UploadForm) -> str:
+    """What a submission that was refused or failed has cost, and what is left."""
+    if form.fault_quota is None:
+        return "It cost nothing."
+    allowed = quota_told(form.fault_quota, "en")
+    return f"It cost none of your quota, and counts as a faulty one: {allowed}, {form.fault_left} left."
+
+
+def _show(page: SubmissionPage, address: str, json: bool) -> None:
+    if json:
+        console.show_json(page)
+        return
+    console.say(SAID[page.state])
+    for fault in page.faults:
+        typer.echo(f"  {fault}")
+    if page.fault_count > len(page.faults):
+        typer.echo(f"  … and {page.fault_count - len(page.faults)} more")
+    if page.message:
+        typer.echo(f"  {page.message}")
+    for column, estimate in zip(page.columns, page.metrics, strict=True):
+        if estimate:
+            between = ""
+            if estimate.low is not None and estimate.high is not None:
+                between = f"  (95 %: {number(estimate.low, column.unit)} – {number(estimate.high, column.unit)})"
+            typer.echo(f"  {column.title.en}: {number(estimate.value, column.unit)}{between}")
+    if page.rank:
+        typer.echo(f"  Rank {page.rank} of {page.of}")
+    typer.echo(f"  {address}")

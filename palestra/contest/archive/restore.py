@@ -1,0 +1,69 @@
+"""A contest brought back: from a backup, or from an exported archive."""
+
+from pathlib import Path
+
+import typer
+
+from palestra import console
+from palestra.contest.archive import backup, rebuild, recompute, signature
+from palestra.contest.contest import Contest
+from palestra.contest.location import Place
+from palestra.contest.log.chain import parse_head
+from palestra.contest.log.clock import wall_clock
+from palestra.contest.storage.database import sqlite_address
+from palestra.contest.storage.files import Files
+from palestra.errors import PalestraError
+from palestra.formats.files import write_bytes
+
+
+def bring_back(place: Place, source: Path, key: str, heads: list[str]) -> None:
+    """Put a contest where none is."""
+    if place.is_open() and not place.database:
+        raise PalestraError(
+            f"{place.folder} holds a contest already. Restore into an empty place; nothing was changed."
+        )
+    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = place.database or sqlite_address(place.folder / "contest.db")
+    files = place.files or str(place.folder / "files")
+    if source.suffix == ".zip":
+        _rebuild(place, source, database, files, key, heads)
+    else:
+        _put_back(place, source, database, files)
+    if place.file.is_file() and (text := data_to_copy(place, place.open())):
+        console.say(text)
+
+
+def _put_back(place: Place, source: Path, database: str, files: str) -> None:
+    beside = backup.Beside(place.folder / signature.NAME, place.file)
+    done = backup.restore(source, database, files, beside)
+    typer.echo(f"{done.head.seq:,} events and {done.files:,} files are back, and the log verifies. Head: {done.head}")
+    for line in done.lacking.values():
+        typer.echo(line)
+
+
+def data_to_copy(place: Place, contest: Contest) -> str:
+    """Which folders of data are to be brought along; nothing where all are there."""
+    named = {phase.data: phase.id for phase in contest.state.rules().phases if phase.data}
+    lacking = {data: phase for data, phase in named.items() if not (place.home / data).is_dir()}
+    if not lacking:
+        return ""
+    folders = ", ".join(f"{data} (phase {phase})" for data, phase in lacking.items())
+    return (
+        "The folders of data are in no backup and in no export. Copy these from where the contest was to "
+        f"{place.home}: {folders}. Until they are there, nothing can be scored."
+    )
+
+
+def _rebuild(place: Place, archive: Path, database: str, files: str, key: str, heads: list[str]) -> None:
+    verdict = rebuild.rebuild(archive, database, files, wall_clock(), key, [parse_head(head) for head in heads])
+    typer.echo(str(verdict))
+    if not place.file.exists():
+        with rebuild.Archive(archive) as opened:
+            text = opened.rules_text()
+        if text is None:
+            raise PalestraError(f"{archive} has no contest file in it: write {place.file} yourself, then serve it.")
+        write_bytes(place.file, text)
+    contest = place.open()
+    console.say("Computing every result again …")
+    typer.echo(recompute.told(recompute.reverify(contest.state, Files.open(files), place.home)))
+    console.say("Accounts came without passwords: `palestra contest link` makes a link to choose one with.")

@@ -1,0 +1,87 @@
+"""Who gets a phase's data, and who its truth: decisions from the state to events."""
+
+from collections.abc import Sequence
+
+from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import events as e
+from palestra.contest.log.state import State
+from palestra.contest.rules.model import Phase
+from palestra.contest.rules.text import require_reason
+from palestra.contest.visibility import takes_part
+from palestra.errors import Told
+
+
+def licence_digest(phase: Phase) -> str:
+    return digest_of(phase.licence.en + phase.licence.zh)
+
+
+def request(state: State, now: int, team: str, phase_id: str, accepted: str) -> list[e.Body]:
+    """A team asks for the data and accepts the licence, by the digest of the text that it was shown."""
+    phase = state.phase(phase_id, now)
+    access = state.team(team).access.get(phase_id)
+    if out := state.out(team, phase_id, now):
+        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+    if access and access.granted:
+        raise Told("Your team has access to this data already.", "您的队伍已可获取该数据。")
+    if access and not access.refused:
+        raise Told(
+            "Your team has asked for this data already. The organiser will answer.",
+            "您的队伍已申请过该数据，请等待主办方答复。",
+        )
+    if not takes_part(state, phase, team):
+        raise Told("Only promoted teams get the data of this phase.", "本赛段的数据仅提供给晋级队伍。")
+    if accepted != licence_digest(phase):
+        raise Told(
+            "The licence has changed since you read it. Read it again, then accept it.",
+            "许可协议在您阅读之后有改动。请重新阅读后再接受。",
+        )
+    asked: list[e.Body] = [e.AccessRequested(team, phase_id, accepted)]
+    at_once = phase.access == "open" and access is None  # who was refused is granted by the organiser alone
+    return [*asked, e.AccessGranted(team, phase_id)] if at_once else asked
+
+
+def grant(state: State, team: str, phase_id: str) -> list[e.Body]:
+    _require_request(state, team, phase_id)
+    return [e.AccessGranted(team, phase_id)]
+
+
+def refuse(state: State, team: str, phase_id: str, reason: str) -> list[e.Body]:
+    _require_request(state, team, phase_id)
+    return [e.AccessRefused(team, phase_id, require_reason(reason))]
+
+
+def _require_request(state: State, team: str, phase_id: str) -> None:
+    if phase_id not in state.team(team).access:
+        raise Told(
+            "This team has not asked for this data: it accepts the licence with its request.",
+            "该队尚未申请该数据：申请时须同时接受许可协议。",
+        )
+
+
+def release_truth(state: State, now: int, phase_id: str, reason: str) -> list[e.Body]:
+    """Give a phase's truth to the teams that were promoted from it, and to nobody else."""
+    phase = state.phase(phase_id, now)
+    promotion = state.promotions.get(phase_id)
+    if promotion is None:
+        raise Told(
+            "Truth is released to promoted teams, and none has been promoted from this phase.",
+            "真值只发放给晋级队伍，而本赛段还没有队伍晋级。",
+        )
+    if still := next((other.id for other in _on_same_data(state, phase, now) if now < other.closes), None):
+        raise Told(
+            f"{still!r} has not closed: its truth would be answers to what can still be submitted.",
+            f"赛段“{still}”尚未结束：此时发放真值，等于公布仍可提交的答案。",
+        )
+    held = state.truth.get(phase_id, {})
+    teams: Sequence[str] = [
+        one.team for one in promotion.teams if one.team not in held and not state.out(one.team, phase_id, now)
+    ]
+    if not teams:
+        raise Told("All promoted teams have this truth already.", "所有晋级队伍都已获得该真值。")
+    return [e.TruthReleased(phase_id, tuple(teams), require_reason(reason))]
+
+
+def _on_same_data(state: State, phase: Phase, now: int) -> list[Phase]:
+    """This phase, and those whose data is the same."""
+    phases = [state.phase(other.id, now) for other in state.rules(now).phases]
+    return [other for other in phases if other.id == phase.id or (phase.data and other.data == phase.data)]

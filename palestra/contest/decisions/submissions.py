@@ -1,0 +1,250 @@
+"""Whether a team may submit now, and what a submission becomes: decisions from the state to events."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from palestra.contest.decisions.teams import folded, require_line
+from palestra.contest.log import events as e
+from palestra.contest.log.state import UNDER_WAY, Stage, State, Submission
+from palestra.contest.rules import calendar
+from palestra.contest.rules.model import Phase, Quota, Rules, track_of
+from palestra.contest.rules.text import require_reason
+from palestra.contest.visibility import takes_part
+from palestra.errors import Told, clean, clip, refuse
+from palestra.records import Track
+from palestra.text import Words
+
+LONGEST_FILE_NAME = 200  # bytes
+FREE = ("refused", "failed", "faulted", "cancelled")  # stages that cost no quota
+FAULTY = ("refused", "failed")  # by the contestant's own fault: these have a cap of their own
+STAGES: dict[Stage, str] = {  # in Chinese
+    "checking": "检查中", "queued": "排队中", "running": "评测中", "scored": "已评分", "refused": "未通过检查",
+    "failed": "运行失败", "faulted": "平台故障", "cancelled": "已取消", "withdrawn": "已撤回",
+}  # fmt: skip
+
+
+class Allowance(msgspec.Struct, frozen=True):
+    """What a team has left in a phase."""
+
+    count: int
+    used: int
+    next_at: int | None  # when one more is allowed; null: now
+    fault_count: int
+    faults_used: int
+    faults_next_at: int | None
+
+
+def allowance(state: State, phase: Phase, team: str, now: int) -> Allowance:
+    zone = state.rules(now).zone
+    mine = submissions_of(state, phase.id, team)
+    paid = [one.at for one in mine if one.stage not in FREE]
+    faulty = [one.at for one in mine if one.stage in FAULTY]
+    return Allowance(
+        phase.quota.count, *_left(phase.quota, zone, paid, now),
+        phase.fault_quota.count, *_left(phase.fault_quota, zone, faulty, now),
+    )  # fmt: skip
+
+
+def _left(quota: Quota, zone: str, times: Sequence[int], now: int) -> tuple[int, int | None]:
+    return calendar.used(quota, zone, times, now), calendar.next_free(quota, zone, times, now)
+
+
+def submissions_of(state: State, phase: str, team: str) -> list[Submission]:
+    return [state.submissions[name] for name in state.of_team.get(phase, {}).get(team, [])]
+
+
+def require_open(state: State, phase: Phase, team: str, now: int) -> None:
+    """Refuse, in words, who may not submit now."""
+    rules = state.rules(now)
+    _require_team(state, phase, team, now)
+    if now < phase.opens:
+        raise Told(
+            f"This phase is not open yet. It opens {calendar.told(phase.opens, rules.zone, 'en')}.",
+            f"本赛段尚未开始，开始时间：{calendar.told(phase.opens, rules.zone, 'zh')}。",
+        )
+    if now >= phase.closes:
+        raise Told(
+            f"This phase takes no more submissions. It closed {calendar.told(phase.closes, rules.zone, 'en', True)}.",
+            f"本赛段已于 {calendar.told(phase.closes, rules.zone, 'zh', True)} 截止，不再接收提交。",
+        )
+    left = allowance(state, phase, team, now)
+    if left.next_at is not None:
+        when = _when(left.next_at, phase, rules)
+        raise Told(
+            f"The quota is {calendar.quota_told(phase.quota, 'en')}, and {left.used} "
+            f"{'is' if left.used == 1 else 'are'} "
+            f"used. {when.en}",
+            f"提交次数限额为{calendar.quota_told(phase.quota, 'zh')}，已用 {left.used} 次。{when.zh}",
+        )
+    if left.faults_next_at is not None:
+        when = _when(left.faults_next_at, phase, rules)
+        raise Told(
+            f"{left.faults_used} of your submissions were refused or failed; at most {left.fault_count} may, so that "
+            f"the queue stays short for all. {when.en}",
+            f"您的队伍已有 {left.faults_used} 次提交未通过检查或运行失败；为免大家久等，此类提交最多 "
+            f"{left.fault_count} 次。{when.zh}",
+        )
+
+
+def _require_team(state: State, phase: Phase, team: str, now: int) -> None:
+    if not team:
+        raise Told(
+            "Only members of a team can submit. Make a team, or join one by its invitation.",
+            "只有队伍成员才能提交。请创建队伍，或凭邀请加入队伍。",
+        )
+    state.team(team)
+    if out := state.out(team, phase.id, now):
+        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+    if not takes_part(state, phase, team):
+        raise Told(
+            "Only promoted teams take part in this phase, and yours is not among them.",
+            "本赛段仅限晋级队伍参加，您的队伍未晋级。",
+        )
+
+
+def _when(at: int, phase: Phase, rules: Rules) -> Words:
+    if at >= phase.closes:
+        return Words("There will be none before this phase closes.", "本赛段截止前不会再有提交机会。")
+    return Words(
+        f"The next one is free {calendar.told(at, rules.zone, 'en')}.",
+        f"下一次可提交时间：{calendar.told(at, rules.zone, 'zh')}。",
+    )
+
+
+def require_file(state: State, phase: Phase, team: str, name: str, size: int, now: int) -> None:
+    """Refuse a file by its name or size, before it is uploaded."""
+    _require_size(name, size, phase.limit_bytes)
+    if phase.file_name:
+        calendar.require_name(phase.file_name, name, state.team(team).name, now, state.rules(now).zone)
+    else:
+        _require_kind(name, kinds(track_of(phase)))
+
+
+def kinds(track: Track) -> tuple[str, ...]:
+    """What the name of a file that is handed in ends in."""
+    if track.live:
+        return (".zip", ".tar.gz", ".tgz")
+    packed = track.content is not None  # answers that are pictures may also come as many files in one
+    return (track.suffix, ".zip") if packed and track.suffix != ".zip" else (track.suffix,)
+
+
+def _require_kind(name: str, taken: tuple[str, ...]) -> None:
+    """A file that no reader takes would be refused when it is checked, and cost its team a faulty submission."""
+    if not name.lower().endswith(taken):
+        file, ends = clean(name), ", ".join(taken)
+        raise Told(
+            f"{file}: this phase takes files that end in {ends}. It was not taken, and does not count against you.",
+            f"{file}：本赛段只接收扩展名为 {ends} 的文件。该文件未被接收，也不计入提交次数。",
+        )
+
+
+def _require_size(name: str, size: int, limit_bytes: int) -> None:
+    """Names as well: one that no file system takes would fail on our side, and cost nothing each time."""
+    if not name or len(name.encode(errors="replace")) > LONGEST_FILE_NAME or not name.isprintable():
+        refuse("the file's name", clip(name), f"1 to {LONGEST_FILE_NAME} bytes of letters that can be printed")
+    if size <= 0:
+        refuse(clean(name), "an empty file", "a file with something in it")
+    if size > limit_bytes:
+        refuse(clean(name), f"{size:,} bytes", f"at most {limit_bytes:,}")
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A file that came whole, and what it is to become."""
+
+    id: str  # of the submission or bundle
+    team: str  # empty for a baseline
+    phase: str
+    file: str  # digest in the file store
+    name: str
+    bytes: int
+
+
+def receive(state: State, now: int, sent: Sent) -> list[e.Body]:
+    """A team's submission."""
+    phase = state.phase(sent.phase, now)
+    _require_new(state, sent.id)
+    require_open(state, phase, sent.team, now)
+    require_file(state, phase, sent.team, sent.name, sent.bytes, now)
+    return [e.SubmissionMade(sent.id, sent.team, sent.phase, sent.file, sent.name, sent.bytes)]
+
+
+def _require_new(state: State, submission: str) -> None:
+    if submission in state.submissions or submission in state.bundles:
+        raise Told(f"{submission} was handed in already.", f"{submission} 已经提交过了。")
+
+
+def receive_baseline(state: State, now: int, sent: Sent, baseline: str) -> list[e.Body]:
+    """An organiser's file, which stands on the board by this name, unranked."""
+    state.phase(sent.phase, now)
+    _require_new(state, sent.id)
+    called = Words("the name that a baseline stands on the board with", "基线在排行榜上的名称")
+    baseline = require_line(baseline, called)
+    if any(folded(team.name) == folded(baseline) for team in state.teams.values()):
+        raise Told(
+            f"There is a team {baseline!r}. Give the baseline another name.",
+            f"已有名为“{baseline}”的队伍，请为基线另取名称。",
+        )
+    return [e.SubmissionMade(sent.id, "", sent.phase, sent.file, sent.name, sent.bytes, baseline)]
+
+
+def withdraw(state: State, now: int, submission: str, team: str, reason: str) -> list[e.Body]:
+    """A team takes a submission back, or the organiser does: it leaves the board, and stays in the log."""
+    one = state.submission(submission)
+    if team and one.team != team:
+        raise Told(f"There is no submission {submission!r}.", f"没有编号为“{submission}”的提交。")
+    if one.stage != "scored":
+        raise Told(
+            f"This submission is {one.stage}; only one that is scored can be withdrawn.",
+            f"该提交的状态为“{STAGES[one.stage]}”；只有已评分的提交才能撤回。",
+        )
+    if team and state.phase(one.phase, now).board == "last":
+        raise Told(
+            "In this phase a team's last submission counts, whatever came of it. Ask the organiser.",
+            "本赛段以各队最后一次提交为准，无论结果如何。如需撤回，请联系主办方。",
+        )
+    return [e.SubmissionWithdrawn(submission, require_reason(reason))]
+
+
+def cancel(state: State, now: int, submission: str, reason: str) -> list[e.Body]:
+    one = state.submission(submission)
+    if one.stage not in UNDER_WAY:
+        raise Told(
+            f"This submission is {one.stage}; only what is waiting or under way can be cancelled.",
+            f"该提交的状态为“{STAGES[one.stage]}”；只有等待中或进行中的提交才能取消。",
+        )
+    return [e.AttemptCancelled(submission, require_reason(reason))]
+
+
+def receive_bundle(state: State, now: int, sent: Sent) -> list[e.Body]:
+    """A promoted team's bundle for verification. A late one is taken and marked: the organiser decides."""
+    phase = state.phase(sent.phase, now)
+    _require_new(state, sent.id)
+    due = require_bundle(state, phase, sent.team, sent.name, sent.bytes, now)
+    return [e.BundleMade(sent.id, sent.team, sent.phase, sent.file, sent.name, sent.bytes, now >= due)]
+
+
+def require_bundle(state: State, phase: Phase, team: str, name: str, size: int, now: int) -> int:
+    """Refuse a bundle by who sends it, its name or its size; else say when it is due."""
+    wanted, promotion = phase.verification, state.promotions.get(phase.id)
+    if wanted is None:
+        raise Told("This phase asks for no verification bundle.", "本赛段不需要提交验证包。")
+    if promotion is None or all(one.team != team for one in promotion.teams):
+        raise Told(
+            "Only teams that were promoted from this phase hand in a bundle.",
+            "只有从本赛段晋级的队伍才需要提交验证包。",
+        )
+    if out := state.out(team, phase.id, now):
+        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+    _require_size(name, size, wanted.limit_bytes)
+    calendar.require_name(wanted.name, name, state.team(team).name, now, state.rules(now).zone)
+    return bundle_due(state, phase, team)
+
+
+def bundle_due(state: State, phase: Phase, team: str = "") -> int:
+    """The end of the last working day on which a team's bundle is in time; without a team, of who was promoted last."""
+    wanted, promotion, rules = phase.verification, state.promotions[phase.id], state.rules()
+    assert wanted is not None
+    promoted_at = promotion.since.get(team) or max(promotion.since.values(), default=promotion.at)
+    off, on = rules.holidays, rules.working_weekends
+    return calendar.working_days_after(promoted_at, wanted.working_days, rules.zone, off, on)

@@ -1,0 +1,43 @@
+"""A contest to begin with: its file, and synthetic data for its phases, from seeds that nobody can guess."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from palestra import console, registry
+from palestra.contest.log.clock import wall_clock
+from palestra.contest.rules.model import Phase
+from palestra.contest.rules.reader import read, template
+from palestra.datasets import make
+from palestra.errors import PalestraError
+from palestra.formats.files import write_bytes
+from palestra.records import SIZES, Order
+
+
+def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
+    """Write the file, where there is none, and make the data that its phases lack."""
+    if size not in (*SIZES, "none"):
+        raise PalestraError(f"{size!r} is no size; expected one of {', '.join(SIZES)}, or none.")
+    if not file.exists():
+        for track in tracks:
+            registry.track(track)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, template(tracks, wall_clock(), zone).encode())
+        console.say(f"Wrote {file}: read it through, and change what is yours to decide.")
+    else:
+        console.say(f"{file} is there already and stays as it is; data is made for phases that lack it.")
+    rules = read(file, registry.tracks())
+    for phase in rules.phases:
+        if size != "none" and phase.data:
+            make_data(phase, file.parent / phase.data, Order(size, seed=secrets.randbits(128)))  # type: ignore[arg-type]
+    console.say(f"Start it with: palestra contest serve {file}")
+
+
+def make_data(phase: Phase, folder: Path, order: Order) -> None:
+    """Synthetic data for a phase, unless there is some."""
+    track = registry.track(phase.track, phase.settings)
+    if folder.is_dir() and make.unfinished(folder) is None:
+        return
+    plan = make.plan(track, order)
+    with console.progress(f"making {phase.data}", sum(part.weight for part in plan.parts)) as advance:
+        make.run(track, order, plan, folder, advance)

@@ -1,0 +1,111 @@
+"""Where a contest lies: its file, and beside it a folder with database and files, unless a setting says else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from palestra import registry
+from palestra.contest.accounts import tokens
+from palestra.contest.contest import Contest
+from palestra.contest.decisions import organiser
+from palestra.contest.log import events as e
+from palestra.contest.log.clock import Now, wall_clock, watched
+from palestra.contest.rules.model import track_of
+from palestra.contest.rules.reader import read
+from palestra.contest.storage import downloads
+from palestra.contest.storage.database import open_database, sqlite_address, writing
+from palestra.contest.storage.files import Files
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Track
+
+Part = Literal["starter", "truth", "view"]
+LINK_MS = 7 * 86_400_000  # that a first organiser's link is good for
+
+
+@dataclass(frozen=True)
+class Place:
+    """A contest's file and where its database and files are."""
+
+    file: Path  # contest.toml
+    database: str = ""  # an address; empty: SQLite beside the file
+    files: str = ""  # an address or a folder; empty: beside the file
+
+    @property
+    def home(self) -> Path:
+        return self.file.resolve().parent
+
+    @property
+    def folder(self) -> Path:
+        """What belongs to the contest and to nobody else."""
+        return self.home / f"{self.file.stem}.contest"
+
+    @property
+    def spool(self) -> Path:
+        return self.folder / "uploads"
+
+    def is_open(self) -> bool:
+        return bool(self.database) or (self.folder / "contest.db").exists()
+
+    def open(self, now: Now | None = None) -> Contest:
+        """The contest as it is. One that has no event yet is opened with the rules in its file."""
+        if not self.file.is_file():
+            raise PalestraError(
+                f"{self.file} is not there. `palestra contest init {self.file}` writes one to begin with."
+            )
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        engine = open_database(self.database or sqlite_address(self.folder / "contest.db"))
+        contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
+        if not contest.state.versions:
+            rules = read(self.file, registry.tracks())
+            home = f"palestra {version('palestra')}"
+            contest.act("system", lambda state, _: organiser.open_contest(state, rules, home))
+        return contest
+
+
+def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> None:
+    """Put each phase's contestant view, truth and starter kit into the file store, where they are not yet there."""
+    for phase in contest.state.rules().phases:
+        track, data = track_of(phase), place.home / phase.data
+        have = contest.state.packs.get(phase.id, {})
+        if not phase.data or not data.is_dir():
+            told(f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet.")
+            continue
+        parts: tuple[Part, ...] = ("starter", "truth") if track.live else ("starter", "truth", "view")
+        for part in parts:
+            if part not in have:
+                told(f"{phase.id}: packing the {part} …")
+                packed = _packed(track, data, contest.files, part)
+                _note(contest, e.DataPacked(phase.id, part, packed.file, packed.bytes))
+
+
+def _packed(track: Track, data: Path, files: Files, part: Part) -> downloads.Pack:
+    if part == "starter":
+        return downloads.pack_starter(track, files)
+    if part == "truth":
+        return downloads.pack_truth(track, data, files)
+    return downloads.pack_view(track, data, files, lambda count: None)
+
+
+def _note(contest: Contest, event: e.DataPacked) -> None:
+    contest.act("system", lambda state, now: [event])
+
+
+def first_link(contest: Contest) -> str | None:
+    """A secret with which somebody becomes the first organiser; nothing where there is one."""
+    if any(one.role == "organiser" and not one.closed for one in contest.state.accounts.values()):
+        return None
+    with writing(contest.engine) as connection:
+        tokens.revoke_all(connection, "", "link", ("found",))
+        secret, _ = tokens.make(connection, "link", "", contest.now(), LINK_MS, ("found",))
+    return secret
+
+
+def reset_link(contest: Contest, name: str) -> str:
+    """A secret with which somebody chooses a new password."""
+    account = contest.state.names.get(name.lower())
+    if account is None:
+        raise UnknownName("account", name, list(contest.state.names)[:1000])
+    with writing(contest.engine) as connection:
+        return tokens.make(connection, "link", account, contest.now(), LINK_MS, ("reset",))[0]

@@ -1,0 +1,135 @@
+"""The published pack: all that teams are told before a match, made from the contest file and the practice cases.
+
+What hidden cases ask for is in it only once every team has played them and all of it is published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from palestra.contest.log.state import State, Version
+from palestra.contest.manual.blocks import Amendment, Block, Grid, Heading, Pack, Prose, Section
+from palestra.contest.manual.interfaces import interfaces
+from palestra.contest.manual.protocol import protocol, scoring
+from palestra.contest.manual.timetable import times
+from palestra.contest.match.cases import cases_of
+from palestra.contest.match.rules import match_rules, phase_of_match
+from palestra.contest.match.state import Match
+from palestra.contest.rules.calendar import told
+from palestra.contest.rules.model import Phase, Rules, encode
+from palestra.errors import Told
+from palestra.registry import track
+from palestra.text import Words
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What a pack is made from."""
+
+    rules: Rules
+    home: Path  # the folder of the contest file
+    phase: str = ""  # empty: the first that is played at a table
+    number: int = 0  # of the rules' version; 0: they were not announced
+    versions: tuple[Version, ...] = ()  # that were announced
+    match: Match | None = None  # of this phase, once it is opened
+
+
+def source_of(state: State, home: Path, now: int, phase: str = "") -> Source:
+    """From a contest that is open; a rehearsal changes nothing in what is published."""
+    rules = state.rules(now)
+    found = phase_of_match(rules, phase).id
+    number = max(number for number, one in enumerate(state.versions, 1) if one.rules == rules)
+    moved = msgspec.structs.replace(rules, phases=tuple(state.phase(one.id, now) for one in rules.phases))
+    matches = [one for one in state.matches.values() if one.opened.phase == found and not one.opened.rehearsal]
+    return Source(moved, home, found, number, tuple(state.versions), matches[-1] if matches else None)
+
+
+def pack(source: Source) -> Pack:
+    rules, phase = source.rules, phase_of_match(source.rules, source.phase)
+    readings = match_rules(rules, phase.id)
+    sections = [
+        _overview(rules, phase),
+        protocol(readings),
+        scoring(readings, has_final=phase.id in rules.weights),
+        *_of_the_table(phase, data_of(source, phase)),
+        times(rules, phase, source.match),
+        *_played(source.match),
+    ]
+    return Pack(
+        contest=rules.name,
+        phase=phase.title,
+        organiser=rules.organiser,
+        zone=rules.zone,
+        number=source.number,
+        digest=hashlib.sha256(encode(rules).encode()).hexdigest(),
+        amendments=tuple(_amendments(source.versions)),
+        sections=tuple(sections),
+        id=phase.id,
+    )
+
+
+def data_of(source: Source, phase: Phase) -> Path:
+    """The folder with the practice cases: the phase's own, or that of an earlier phase of the same track."""
+    same = [phase, *(one for one in source.rules.phases if one.track == phase.track and one.id != phase.id)]
+    for one in same:
+        if one.data and (source.home / one.data / "cases.csv").is_file():
+            return source.home / one.data
+    raise Told(
+        f"There are no practice cases: {phase.data or 'the data folder'} of phase {phase.id} is not there. "
+        "`palestra contest init` makes data that phases lack.",
+        f"没有练习用例：赛段 {phase.id} 的数据文件夹 {phase.data or ''} 不存在。可用 `palestra contest init` 生成。",
+    )
+
+
+def _of_the_table(phase: Phase, data: Path) -> Sequence[Section]:
+    from palestra.tracks.tabletop import manual  # it needs the simulator's own records
+
+    settings = track(phase.track, phase.settings).settings
+    size = getattr(settings, "size", manual.PICTURE_SIZE)
+    criteria, equipment, layouts, cameras = manual.sections(data, size)
+    return criteria, equipment, layouts, cameras, interfaces(size, manual.CONTROL_HZ)
+
+
+def _amendments(versions: Sequence[Version]) -> list[Amendment]:
+    return [
+        Amendment(number, one.announced_at, one.counts_from, one.reason)
+        for number, one in reversed(list(enumerate(versions, 1)))
+    ]
+
+
+def _overview(rules: Rules, phase: Phase) -> Section:
+    opens, closes = ([told(at, rules.zone, name) for name in ("en", "zh")] for at in (phase.opens, phase.closes))
+    rows = (
+        (Words("contest", "比赛"), rules.name),
+        (Words("phase", "赛段"), phase.title),
+        (Words("organiser", "主办方"), rules.organiser),
+        (Words("opens", "开始"), Words(*opens)),
+        (Words("closes", "结束"), Words(*closes)),
+        (Words("notice of amendments", "规则修订提前公告"), _notice(rules)),
+    )
+    blocks: list[Block] = [Prose(one) for one in (rules.about, phase.about) if one != Words()]
+    return Section("overview", Words("Overview", "概述"), (*blocks, Grid((), rows)))
+
+
+def _notice(rules: Rules) -> Words:
+    hours = rules.notice_ms // 3_600_000
+    return Words(f"{hours} h before they count", f"生效前 {hours} 小时") if hours else Words("none", "无")
+
+
+def _played(match: Match | None) -> list[Section]:
+    """What hidden cases asked for, when nobody is to play them any more."""
+    if match is None or not all(
+        turn.cases and all(case.published_at is not None for case in turn.cases.values())
+        for turn in match.turns.values()
+    ):
+        return []
+    head = (Words("sub-goal", "子目标"), Words("met when", "判定标准"))
+    blocks: list[Block] = []
+    for group, case in cases_of(match.opened.groups):
+        title = Words(f"{case.id} · {group.title.en}", f"{case.id} · {group.title.zh}")
+        rows = tuple((goal.text, goal.criterion) for goal in case.goals)
+        blocks += [Heading(title), Prose(case.instruction), Grid(head, rows)]
+    return [Section("played", Words("Cases that were played", "已完成的比赛用例"), tuple(blocks))]

@@ -1,0 +1,92 @@
+"""What is played at the table: groups of cases, each with its instruction, its things and its sub-goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from palestra.errors import Told
+from palestra.text import Words
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """A key sub-goal: what is to hold at the end, and how referees tell."""
+
+    id: str
+    text: Words
+    criterion: Words = Words()
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """An object of the numbered catalogue, the same for all teams."""
+
+    number: int
+    name: Words
+    model: str = ""
+    size_mm: tuple[int, ...] = ()
+    material: str = ""
+    colour: str = ""
+
+
+class Case(msgspec.Struct, frozen=True):
+    """An instruction with its scene. Teams learn the instruction when the clock starts, and not before."""
+
+    id: str
+    instruction: Words
+    goals: tuple[Goal, ...]
+    things: tuple[int, ...] = ()  # numbers of the catalogue that stand on the table
+    layout: str = ""  # digest of the recorded reference layout
+
+    def goal_ids(self) -> tuple[str, ...]:
+        return tuple(goal.id for goal in self.goals)
+
+
+class Group(msgspec.Struct, frozen=True):
+    id: str
+    title: Words
+    cases: tuple[Case, ...]
+
+
+class Entrant(msgspec.Struct, frozen=True):
+    """A team of the match."""
+
+    team: str
+    name: str
+    core: str = ""  # digest of the core code that it used online; empty: not known
+
+
+def cases_of(groups: tuple[Group, ...]) -> Iterator[tuple[Group, Case]]:
+    return ((group, case) for group in groups for case in group.cases)
+
+
+def check_sheet(groups: tuple[Group, ...], things: tuple[Thing, ...]) -> None:
+    """Every name once, every case with sub-goals, every thing in the catalogue."""
+    _once("group", "任务组", [group.id for group in groups])
+    _once("case", "用例", [case.id for _, case in cases_of(groups)])
+    _once("object number", "物品编号", [str(thing.number) for thing in things])
+    known = {thing.number for thing in things}
+    for group in groups:
+        if not group.cases:
+            raise Told(f"Group {group.id} has no cases.", f"任务组 {group.id} 没有用例。")
+    for _, case in cases_of(groups):
+        _once(f"sub-goal of case {case.id}", f"用例 {case.id} 的子目标", list(case.goal_ids()))
+        if strange := sorted(set(case.things) - known):
+            raise Told(
+                f"Case {case.id} uses objects that are not in the catalogue: {_listed(strange)}.",
+                f"用例 {case.id} 使用了物品目录中没有的编号：{_listed(strange)}。",
+            )
+
+
+def _once(what: str, zh: str, names: list[str]) -> None:
+    double = sorted({name for name in names if names.count(name) > 1})
+    if not names or double:
+        found = f"there twice: {', '.join(double)}" if double else "none"
+        raise Told(
+            f"Each {what} is needed once; found {found}.",
+            f"每个{zh}必须有且只有一次；发现{'重复：' + '、'.join(double) if double else '一个也没有'}。",
+        )
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))

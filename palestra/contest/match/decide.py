@@ -1,0 +1,47 @@
+"""The referee's table as a state machine: what someone asks for is logged, or refused in words that say what is
+possible instead."""
+
+from collections.abc import Mapping
+
+from palestra.contest.match.checks import check
+from palestra.contest.match.event_kinds import Who
+from palestra.contest.match.events import MatchBody, MatchOpened
+from palestra.contest.match.fold import team_of
+from palestra.contest.match.options import options
+from palestra.contest.match.setup import check_opening
+from palestra.contest.match.state import Match
+from palestra.contest.rules.model import Role
+from palestra.errors import Forbidden, Told
+
+
+def who_of(match: Match, account: str, role: Role, team: str = "") -> Who:
+    """What an account of the contest is at this table."""
+    if account == match.opened.head:
+        return Who(account, "head")
+    if role in ("organiser", "referee"):
+        return Who(account, "organiser" if role == "organiser" else "referee")
+    return Who(account, "team", team) if team in match.turns else Who(account, "viewer")
+
+
+def open_match(matches: Mapping[str, Match], role: Role, body: MatchOpened) -> list[MatchBody]:
+    """What is to be logged when someone opens a match."""
+    if role != "organiser":
+        raise Forbidden("A match is opened by the organiser.", "比赛须由组织者开启。")
+    if body.match in matches:
+        raise Told("There is a match with this name already.", "已有同名比赛。")
+    check_opening(body)
+    return [body]
+
+
+def decide(match: Match, who: Who, wish: MatchBody, now: int) -> list[MatchBody]:
+    """What is to be logged when someone asks for this; nothing where it came before."""
+    try:
+        return check(match, who, wish, now)
+    except Forbidden:
+        raise
+    except Told as refusal:
+        team = team_of(wish)
+        found = [option.label for option in options(match, who, now, team if team in match.turns else "")]
+        en = ", ".join(dict.fromkeys(label.en for label in found)) or "nothing at this table"
+        zh = "、".join(dict.fromkeys(label.zh for label in found)) or "本场暂无操作"
+        raise Told(f"{refusal} Possible now: {en}.", f"{refusal.zh}现在可以：{zh}。") from None

@@ -1,0 +1,269 @@
+"""Reads contest.toml: all that is wrong with it is told at once, each with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path as File
+from typing import Any
+
+from palestra.contest.rules import calendar
+from palestra.contest.rules import values as rule_values
+from palestra.contest.rules.checks import Draft, Problem, problems, track_problems
+from palestra.contest.rules.keys import (
+    AWARD,
+    CONTEST,
+    MATCH,
+    PHASE,
+    PROMOTION,
+    REGISTRATION,
+    TABLES,
+    VERIFICATION,
+    Key,
+)
+from palestra.contest.rules.model import Award, MatchPlan, Phase, Promotion, Rules, Verification
+from palestra.contest.rules.toml_lines import Path, load
+from palestra.errors import Fault, Faults, PalestraError, clip, refuse
+
+LARGEST = 1_000_000  # bytes of a contest file
+PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables of a phase
+
+
+def read(file: File, tracks: Collection[str] | None = None) -> Rules:
+    """The rules in a contest file. With `tracks`, phases must use those, and as they allow."""
+    try:
+        with file.open("rb") as source:
+            data = source.read(LARGEST + 1)
+    except OSError as error:
+        raise PalestraError(f"{file}: cannot be read ({error.strerror}). Expected a contest file.") from None
+    _require_size(len(data), file.name)
+    try:
+        return parse(data.decode("utf-8-sig"), file.name, tracks)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        refuse(f"{file.name}: line {line:,}", "bytes that are not UTF-8", "a text file, saved as UTF-8")
+
+
+def parse(text: str, where: str, tracks: Collection[str] | None = None) -> Rules:
+    """The rules in a contest file's text; `where` is what messages call it."""
+    _require_size(len(text), where)
+    values, lines = load(text, where)
+    page = _Page(where, lines)
+    draft = page.draft(values)
+    page.problems += problems(draft)
+    page.finish()
+    rules = _rules(draft)
+    if tracks is not None:
+        page.problems += track_problems(rules, tracks)
+        page.finish()
+    return rules
+
+
+def _require_size(size: int, where: str) -> None:
+    if size > LARGEST:
+        refuse(where, f"more than {LARGEST:,} bytes", f"a contest file of {LARGEST:,} bytes at most")
+
+
+def check_tracks(rules: Rules) -> list[Fault]:
+    """What the installed tracks have against the rules: a track that is not there, settings it does not have, …"""
+    return [Fault(_place(rules, problem.path), problem.found, problem.expected) for problem in track_problems(rules)]
+
+
+def _place(rules: Rules, path: Path) -> str:
+    """Where something is, for rules whose file is not at hand: phase final, settings."""
+    if len(path) < 2:
+        return str(path[0])
+    return ", ".join([f"phase {rules.phases[int(path[1])].id}", *map(str, path[2:])])
+
+
+class _Page:
+    """A contest file that is being read: what is wrong with it, and where."""
+
+    def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
+        self.where = where
+        self.lines = lines
+        self.problems: list[Problem] = []
+        self.zone = "UTC"
+
+    def draft(self, values: dict[str, Any]) -> Draft:
+        """All values that can be read."""
+        self.require_known(values, [name.strip("[]") for name in TABLES if "." not in name], (), "table of the file")
+        contest = self.table(values, "contest", CONTEST, needed=True)
+        registration = self.table(values, "registration", REGISTRATION)
+        phases = [self.phase(phase, i) for i, phase in enumerate(self.tables(values, "phase", needed=True))]
+        awards = [self.fields(award, AWARD, ("award", i)) for i, award in enumerate(self.tables(values, "award"))]
+        return Draft(contest | registration, phases, self.weights(values.get("weights", {})), awards)
+
+    def phase(self, table: dict[str, Any], i: int) -> dict[str, Any]:
+        here: Path = ("phase", i)
+        found = self.fields({key: table[key] for key in table if key not in PARTS}, PHASE, here, PARTS)
+        for name, keys in PARTS.items():
+            if name in table:
+                found[name] = self.table(table, name, keys, here)
+        return found
+
+    def weights(self, table: Any) -> dict[str, float]:
+        if not isinstance(table, dict):
+            self.fault(("weights",), rule_values.shown(table), "[weights] with a share for each phase")
+            return {}
+        found: dict[str, float] = {}
+        for name, value in table.items():
+            self.take(found, name, value, Key(rule_values.weight), ("weights", name))
+        return found
+
+    def table(
+        self, values: dict[str, Any], name: str, keys: Mapping[str, Key], above: Path = (), needed: bool = False
+    ) -> dict[str, Any]:
+        """The fields of a table that is there once."""
+        header = f"[{'.'.join([*map(str, above[:1]), name])}]"
+        if name not in values:
+            if needed:
+                self.fault(above, f"no {header}", f"a table {header}")
+            return {}
+        if not isinstance(values[name], dict):
+            self.fault((*above, name), rule_values.shown(values[name]), f"a table {header}, with one pair of brackets")
+            return {}
+        return self.fields(values[name], keys, (*above, name))
+
+    def tables(self, values: dict[str, Any], name: str, needed: bool = False) -> list[dict[str, Any]]:
+        """The tables of a kind that may come often."""
+        found = values.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+            what = f"[{name}]" if isinstance(found, dict) else rule_values.shown(found)
+            self.fault((name,), what, f"[[{name}]], with two pairs of brackets, for each {name}")
+            return []
+        if needed and not found:
+            self.fault((), f"no [[{name}]]", f"one [[{name}]] at least")
+        return found
+
+    def fields(
+        self, table: dict[str, Any], keys: Mapping[str, Key], here: Path, also: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """The values of a table, by their names in the rules; what cannot be read is a fault, and left out."""
+        kind = ".".join(part for part in here if isinstance(part, str))
+        self.require_known(table, [*keys, *also], here, f"key of {kind}")
+        found: dict[str, Any] = {}
+        for name, key in keys.items():
+            if name in table:
+                self.take(found, key.field or name, table[name], key, (*here, name))
+            elif key.needed:
+                self.fault(here, f"no {name}", f"{name} = …")
+            if name == "zone":
+                self.zone = found.get("zone", "UTC")  # times below are in it
+        return found
+
+    def take(self, found: dict[str, Any], field: str, value: Any, key: Key, path: Path) -> None:
+        try:
+            found[field] = key.read(value, self.zone)
+        except rule_values.Unfit as unfit:
+            self.fault(path, unfit.found or rule_values.shown(value), unfit.expected)
+
+    def require_known(self, table: dict[str, Any], known: Collection[str], here: Path, kind: str) -> None:
+        for name in table:
+            if name not in known:
+                self.fault((*here, name), f"{clip(name)}", f"a {kind}. {rule_values.hint(name, known)}")
+
+    def fault(self, path: Path, found: str, expected: str) -> None:
+        self.problems.append(Problem(path, found, expected))
+
+    def finish(self) -> None:
+        """Refuse the file if anything is wrong with it, in the order of its lines."""
+        faults = Faults()
+        for line, problem in sorted(((self.line(item.path), item) for item in self.problems), key=lambda pair: pair[0]):
+            name = ".".join(part for part in problem.path if isinstance(part, str))
+            faults.add(f"{self.where}: line {line:,}" + (f", {name}" if name else ""), problem.found, problem.expected)
+        faults.finish()
+
+    def line(self, path: Path) -> int:
+        """The line of a key, or of the table that it is missing from."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def _rules(draft: Draft) -> Rules:
+    return Rules(
+        **draft.contest,
+        phases=tuple(_phase(phase) for phase in draft.phases),
+        weights=draft.weights,
+        awards=tuple(Award(**{"phase": "", **award}) for award in draft.awards),
+    )
+
+
+def _phase(fields: dict[str, Any]) -> Phase:
+    promotion, verification, match = (fields.get(name) for name in PARTS)
+    return Phase(
+        **{name: value for name, value in fields.items() if name not in PARTS},
+        promotion=Promotion(**promotion) if promotion else None,
+        verification=Verification(**verification) if verification else None,
+        match=MatchPlan(**match) if match is not None else None,  # all of it may be left to its defaults
+    )
+
+
+# A new file
+
+_TEMPLATE = """\
+# The rules of a contest. docs/contest-file.md explains every key; what is commented out may stay so.
+
+[contest]
+id = "my-contest"  # in addresses: small letters, digits, hyphens
+name = {{ en = "My contest", zh = "我的比赛" }}
+about = {{ en = "What it is about, for whom, and why.", zh = "比赛内容、面向人群与目的。" }}
+organiser = {{ en = "Who holds it", zh = "主办方" }}
+zone = "{zone}"  # days, weeks and times below are in it
+# team_limit = 10  # members of a team
+# declaration = {{ en = "We are independent of all other teams.", zh = "本队与其他参赛队伍相互独立。" }}
+# holidays = [2026-10-01, 2026-10-02]  # no working days
+# working_weekends = [2026-10-10]  # a Saturday or Sunday that is one
+# notice = "3 days"  # how long before it counts a changed rule is announced
+
+# [registration]
+# opens = 2026-06-01
+# closes = 2026-07-31  # the end of that day
+{phases}
+# The first teams of a board get awards, best first.
+[[award]]
+phase = "{last}"
+title = {{ en = "First prize", zh = "一等奖" }}
+count = 1
+"""
+
+_PHASE = """
+[[phase]]
+id = "{id}"
+title = {{ en = "{title}", zh = "第 {number} 赛段" }}
+track = "{track}"
+data = "data/{id}"  # a folder beside this file
+opens = {opens}
+closes = {closes}  # the end of that day
+# quota = "5 per day"  # or "1 per week", "10 per phase", "5 per 24 h"
+# limit = "200 MB"  # of one submission
+# board = "best"  # or "last"
+# freeze = {closes}  # from the start of that day the public sees the board as it stood
+# access = "requested"  # or "open": who gets the data
+# licence = {{ en = "The data is for this contest only.", zh = "数据仅限用于本次比赛。" }}
+"""
+
+
+def template(track_ids: Sequence[str], now_ms: int, zone: str) -> str:
+    """A contest file to begin with: one phase for each track, open from now on for 30 days."""
+    if not track_ids:
+        raise PalestraError("A contest needs a track. Name one or more; `palestra tracks` lists them.")
+    try:
+        rule_values.zone_name(zone, zone)
+    except rule_values.Unfit as unfit:
+        raise PalestraError(f"Found the zone {clip(zone)}, expected {unfit.expected}") from None
+    names = [re.sub(r"-v[0-9]+$", "", track) for track in track_ids]
+    ids = [f"{name}-{names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
+    opens = calendar.local(now_ms, zone).replace(second=0, microsecond=0)
+    closes = opens.date() + timedelta(days=30)
+    phases = [
+        _PHASE.format(number=i, id=phase, title=_title(phase), track=track, opens=opens.isoformat(), closes=closes)
+        for i, (phase, track) in enumerate(zip(ids, track_ids, strict=True), start=1)
+    ]
+    return _TEMPLATE.format(zone=zone, phases="".join(phases), last=ids[-1])
+
+
+def _title(phase_id: str) -> str:
+    return phase_id.replace("-", " ").capitalize()

@@ -1,0 +1,163 @@
+"""Rules written as a contest file: what is read from the text are the same rules again.
+
+What stands in the rules and how it is read are in rule_keys.py; here is the way back. Comments of the file that the
+rules came from are not in the log, so they are not here either. What is as it would be without a word is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from palestra.contest.rules import calendar, values
+from palestra.contest.rules.keys import AWARD, CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key
+from palestra.contest.rules.model import Quota, Rules
+from palestra.text import Words
+
+PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables within a phase
+LENGTHS = (
+    ("week", 7 * calendar.DAY_MS),
+    ("day", calendar.DAY_MS),
+    ("h", calendar.HOUR_MS),
+    ("min", calendar.MINUTE_MS),
+)
+SIZES = ("TB", "GB", "MB", "kB", "B", "TiB", "GiB", "MiB", "KiB")
+
+Writer = Callable[[Any, str], str]  # a value and the contest's zone; the same as TOML
+
+
+def written(rules: Rules) -> str:
+    """A contest file that says these rules."""
+    parts = ["\n".join(["[contest]", *_keys(rules, CONTEST, rules.zone)])]
+    if registration := list(_keys(rules, REGISTRATION, rules.zone)):
+        parts.append("\n".join(["[registration]", *registration]))
+    for phase in rules.phases:
+        parts.append("\n".join(["[[phase]]", *_keys(phase, PHASE, rules.zone)]))
+        for name, keys in PARTS.items():
+            if (table := getattr(phase, name)) is not None:
+                parts.append("\n".join([f"[phase.{name}]", *_keys(table, keys, rules.zone)]))
+    if rules.weights:
+        parts.append("\n".join(["[weights]", *(f"{name} = {share!r}" for name, share in rules.weights.items())]))
+    for award in rules.awards:
+        parts.append("\n".join(["[[award]]", *_keys(award, AWARD, rules.zone)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _keys(table: msgspec.Struct, keys: Mapping[str, Key], zone: str) -> Iterator[str]:
+    """A line for each key whose value is another one than it has without."""
+    usual = {field.name: field.default for field in msgspec.structs.fields(table)}
+    for name, key in keys.items():
+        field = key.field or name
+        value = getattr(table, field)
+        if key.needed or (value != usual[field] and value not in ({}, "", Words())):
+            yield f"{name} = {WRITERS.get(key.read, _plain)(value, zone)}"
+
+
+# Values, each the other way round than rule_values.py has them
+
+
+def _plain(value: Any, zone: str = "") -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_plain(one) for one in value) + "]"
+    return repr(value)
+
+
+def _text(value: str) -> str:
+    """In quotes; what has several lines between three of them, so that it can be read."""
+    if "\n" not in value or "\r" in value:
+        return _escaped(json.dumps(value, ensure_ascii=False))
+    lines = [json.dumps(line, ensure_ascii=False)[1:-1] for line in value.split("\n")]
+    return _escaped('"""\n' + "\n".join(lines) + '"""')
+
+
+def _escaped(quoted: str) -> str:
+    """JSON leaves some invisible letters as they are, which TOML does not take."""
+    return re.sub(r"[\x7f\x80-\x9f\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+def _words(value: Words, zone: str) -> str:
+    if not value.zh:
+        return _text(value.en)
+    both = ((language, getattr(value, language)) for language in values.LANGUAGES)
+    return "{ " + ", ".join(f"{language} = {_text(text)}" for language, text in both if text) + " }"
+
+
+def _settings(value: Mapping[str, str], zone: str) -> str:
+    return "{ " + ", ".join(f"{_name(name)} = {_text(text)}" for name, text in value.items()) + " }"
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _escaped(json.dumps(name, ensure_ascii=False))
+
+
+def _days(value: tuple[str, ...], zone: str) -> str:
+    return "[" + ", ".join(value) + "]"
+
+
+def _moment(read: values.Reader, day_adds: timedelta) -> Writer:
+    """A day where the time is the one that a day stands for; else a time on the clocks of the zone, with its offset
+    where clocks showed it twice."""
+
+    def write(value: int, zone: str) -> str:
+        there = calendar.local(value, zone)
+        for candidate in ((there - day_adds).date(), there.replace(tzinfo=None)):
+            if _reads_as(read, candidate, zone) == value:
+                return candidate.isoformat()
+        return there.isoformat()
+
+    return write
+
+
+def _reads_as(read: values.Reader, candidate: Any, zone: str) -> Any:
+    try:
+        return read(candidate, zone)
+    except values.Unfit:
+        return None
+
+
+def _length(value: int, zone: str = "") -> str:
+    name, unit_ms = next(pair for pair in LENGTHS if value % pair[1] == 0)
+    count = value // unit_ms
+    return _text(f"{count} {name}{'s' if count > 1 and name in ('week', 'day') else ''}")
+
+
+def _quota(value: Quota, zone: str) -> str:
+    stretch = value.per if value.per != "window" else _length(value.window_ms).strip('"')
+    return _text(f"{value.count} per {stretch}")
+
+
+def _size(value: int, zone: str) -> str:
+    """By the first unit of which it is one or more, and with which it reads back as the same."""
+    for unit in SIZES:
+        count = value / values.size(f"1 {unit}", zone)
+        amount = f"{count:.3f}".rstrip("0").rstrip(".")
+        if count >= 1 and _reads_as(values.size, f"{amount} {unit}", zone) == value:
+            return _text(f"{amount} {unit}")
+    return _text(f"{value} B")
+
+
+def _working_days(value: int, zone: str) -> str:
+    return _text(f"{value} working day{'s' if value > 1 else ''}")
+
+
+WRITERS: dict[values.Reader, Writer] = {
+    values.words: _words,
+    values.settings: _settings,
+    values.days: _days,
+    values.weekend_days: _days,
+    values.opening: _moment(values.opening, timedelta()),
+    values.closing: _moment(values.closing, timedelta(milliseconds=1)),
+    values.length: _length,
+    values.quota: _quota,
+    values.size: _size,
+    values.working_days: _working_days,
+}

@@ -1,0 +1,36 @@
+"""Which work a job is: one function for each kind, called in a process of its own."""
+
+from palestra.contest.rules.model import track_of
+from palestra.contest.workers.score import Assignment, Outcome, check, data_of, guarded, score, sheet_of, write_report
+
+
+def do(assignment: Assignment) -> Outcome:
+    """Do a job. Whatever goes wrong comes back in words."""
+    from palestra.contest.workers import (
+        baselines,
+        live_run,
+        verify,  # heavy, and not needed for most jobs
+    )
+
+    kinds = {
+        "check": check,
+        "score": score,
+        "report": write_report,
+        "live": live_run.play_one,
+        "run": live_run.play_all,
+        "verify": verify.verify,
+        "baseline": baselines.solve,
+    }
+    return guarded(kinds[assignment.kind], assignment)
+
+
+def warm_up(assignments: list[Assignment]) -> None:
+    """Load what the first job would have to wait for. What cannot be read now is told of by the job that needs it."""
+    for assignment in assignments:
+        if track_of(assignment.phase).answers and data_of(assignment).is_dir():
+            guarded(_read, assignment)
+
+
+def _read(assignment: Assignment) -> Outcome:
+    sheet_of(assignment)
+    return Outcome()

@@ -1,0 +1,332 @@
+"""Plays bundles of live tracks: one at a time for the board, or several at once on the stage.
+
+What fails before a program could say anything to it is ours; a program that does not start, or never answers, is its
+team's. Recordings hold the truth and, of runs on the stage, what every team said: they are for organisers.
+"""
+
+import shutil
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from palestra.contest.log import events as e
+from palestra.contest.log.clock import wall_clock
+from palestra.contest.rules.model import Phase, track_of
+from palestra.contest.storage.database import connect
+from palestra.contest.storage.files import Files
+from palestra.contest.storage.recordings import decisions_of, keep, recorded
+from palestra.contest.workers import copies
+from palestra.contest.workers.live_notes import Commentary, LiveNotes
+from palestra.contest.workers.score import (
+    MESSAGE,
+    OUR_FAULT,
+    Assignment,
+    Entrant,
+    Failure,
+    Outcome,
+    data_of,
+    made,
+    our_part,
+    sheet_of,
+    submitted,
+)
+from palestra.entrants import open
+from palestra.entrants.open import Called, Entry
+from palestra.errors import PalestraError, Told, clean
+from palestra.live import run as playing
+from palestra.live.answers import answers_of, heard
+from palestra.live.follower import Stopped
+from palestra.live.recording import Recording
+from palestra.live.run import NotReady, Play, Played
+from palestra.live.stream import Decision
+from palestra.records import Case, Sitting, Tick, Track
+from palestra.sandbox import sandbox
+from palestra.scoring.score import Scored
+
+RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
+Ending = Literal["done", "stopped", "failed"]
+LAST_LINES, OUTPUT = 10, 1_000  # of what a program printed that its team is told: lines, and characters in all
+
+
+class Unplayable(PalestraError):
+    """A bundle that nothing came of, by its own fault. `output` is what it printed; its last words are told with the
+    reason."""
+
+    def __init__(self, reason: str, output: str = "") -> None:
+        super().__init__(f"{reason}{last_words(output)}"[:MESSAGE])
+        self.reason, self.output = reason[:MESSAGE], output
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What came of one bundle that was played to."""
+
+    track: Track
+    scored: Scored
+    decisions: Sequence[Decision]
+    recording: Recording
+    output: str  # what the program printed
+    deaths: Sequence[str]  # why it ended, each time that it did
+
+
+def play_one(assignment: Assignment) -> Outcome:
+    """Play a submitted bundle, and score what it said. A re-scoring goes by what was recorded, where it is known."""
+    if assignment.rescoring and assignment.answers:
+        return score_again(assignment)
+    try:
+        with alone(assignment) as one:
+            if not one.scored.result.valid:
+                return _spoiled(one.scored)
+            files = Files.open(assignment.files)
+            extra = {
+                "recording": keep(files, one.recording.folder, {assignment.submission: assignment.team}),
+                "output": files.put(_account(one).encode()),
+            }
+            return Outcome(tuple(_results(assignment, one.track, one.scored, one.decisions, extra)))
+    except Unplayable as error:
+        trace = f"{traceback.format_exc()}\nWhat it printed:\n{error.output}"
+        return Outcome(failure=Failure("contestant", str(error), trace))
+
+
+def _spoiled(scored: Scored) -> Outcome:
+    return Outcome(failure=Failure("platform", OUR_FAULT, "\n".join(scored.result.invalid_because)))
+
+
+def _results(
+    assignment: Assignment, track: Track, scored: Scored, decisions: Sequence[Decision], extra: Mapping[str, str]
+) -> Iterator[e.Body]:
+    """The events of a bundle that was played, with what else came of it among the files of its result."""
+    marks = copies.fingerprint(track, answers_of(track, sheet_of(assignment).trials, decisions))
+    for body in made(assignment, track, scored, marks):
+        if isinstance(body, e.ResultMade):
+            body = msgspec.structs.replace(body, files={**body.files, **extra})
+        yield body
+
+
+@contextmanager
+def alone(assignment: Assignment) -> Iterator[Alone]:
+    """Play the bundle of an assignment by itself; what was recorded is there as long as this is."""
+    track = timed(track_of(assignment.phase), assignment.phase, windows=False)
+    data = data_of(assignment)
+    with tempfile.TemporaryDirectory(prefix="palestra-run-") as folder, ExitStack() as stack:
+        with our_part():
+            sandbox.choose()
+            sheet_of(assignment)
+            sittings = playing.sittings_of(track, data)
+        order = Play(assignment.phase.pace, watched=False)
+        with submitted(assignment) as file:
+            entry = _open(assignment.team, file, order, sittings, stack)
+        try:
+            played = _play(track, data, [entry], order, Path(folder) / "run")
+        except NotReady as error:
+            require_sandbox()
+            raise Unplayable(str(error), entry.output) from None
+        yield _of_one(track, played, assignment.team)
+
+
+def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
+    try:
+        return open.open_entry(Called(name, str(file)), {}, order.terms(sittings), stack)
+    except PalestraError as error:
+        require_sandbox()
+        # Where its file lies here means nothing to the team.
+        raise Unplayable(str(error).replace(str(file), "The bundle")) from None
+
+
+def _of_one(track: Track, played: Played, name: str) -> Alone:
+    decisions = decisions_of(played.recording, name)
+    end = played.recording.end
+    output, deaths = (end.outputs[name], end.deaths[name]) if end else ("", [])
+    scored = played.scored[name]
+    if scored.result.valid and all(heard(track, decision)[0] is None for decision in decisions):
+        raise Unplayable(_never_answered(track, decisions, deaths), output)
+    return Alone(track, scored, decisions, played.recording, output, deaths)
+
+
+def _never_answered(track: Track, decisions: Sequence[Decision], deaths: Sequence[str]) -> str:
+    why = [note for decision in decisions if (note := heard(track, decision)[1])]
+    said = f"It gave no usable answer, {len(decisions)} times. The first time: {why[0] if why else 'no answer'}."
+    return said + (f" It ended {len(deaths)} times before the run did, first: {deaths[0]}." if deaths else "")
+
+
+def _play(track: Track, data: Path, entries: Sequence[Entry], order: Play, folder: Path) -> Played:
+    with our_part(but=(NotReady, Stopped)):
+        return playing.play(track, data, entries, order, folder)
+
+
+def require_sandbox() -> None:
+    """Before a program is blamed for not starting: does a harmless one? It could not be told by what a program says."""
+    from palestra.sandbox.probe import try_backend
+
+    with our_part():
+        tried = try_backend(sandbox.choose(), "")
+    if not tried.works:
+        raise RuntimeError(f"The sandbox does not work any longer: {tried.reason}")
+
+
+def timed(track: Track, phase: Phase, windows: bool) -> Track:
+    """The track as this phase plays it: with its deadlines or in lock-step; with windows to change versions in, or
+    without, where nobody is there to use them."""
+    if track.episode:
+        return replace(track, episode=partial(_cases, track.episode, phase.timing == "lockstep"))
+    stream = track.stream
+    if stream is None:
+        raise Told(
+            f"{track.id} is answered by files; there is nothing to play.",
+            f"赛道 {track.id} 以文件作答，没有可以现场运行的程序。",
+        )
+
+    def changed(sitting: Sitting) -> Sitting:
+        ticks = partial(_unhurried, sitting) if phase.timing == "lockstep" else sitting.ticks
+        return replace(sitting, ticks=ticks, window_s=sitting.window_s if windows else 0.0)
+
+    return replace(track, stream=lambda data: [changed(sitting) for sitting in stream(data)])
+
+
+def _cases(episode: Callable[[Path], Sequence[Case]], waits: bool, data: Path) -> list[Case]:
+    return [replace(case, waits=case.waits or waits) for case in episode(data)]
+
+
+def _unhurried(sitting: Sitting) -> Iterator[Tick]:
+    return (replace(tick, deadline_s=None) for tick in sitting.ticks())
+
+
+def last_words(output: str) -> str:
+    """The end of what a program printed, for its own team; a stranger's text, cut and printable."""
+    lines = [line for line in map(clean, output.splitlines()[-LAST_LINES:]) if line]
+    return "\nWhat it printed last:\n" + "\n".join(lines)[-OUTPUT:] if lines else ""
+
+
+def _account(one: Alone) -> str:
+    """What a team is told of its own program beside the scores."""
+    missed = [(decision.trial, note) for decision in one.decisions if (note := heard(one.track, decision)[1])]
+    parts = [f"{len(missed)} of {len(one.decisions)} decisions have no usable answer"]
+    parts += [f"{trial}: {note}" for trial, note in missed]
+    parts += ["", f"Ended before the run did: {len(one.deaths)} times", *one.deaths, "", "Printed:", one.output]
+    return "\n".join(parts)
+
+
+def score_again(assignment: Assignment) -> Outcome:
+    """Score what a bundle said when it was played, by the rules of today."""
+    track, data = timed(track_of(assignment.phase), assignment.phase, windows=False), data_of(assignment)
+    files = Files.open(assignment.files)
+    with our_part(), recorded(files, assignment.answers, assignment.submission) as (recording, name):
+        playing.require_sent(recording, track, data)
+        scored = playing.rescore(recording, track, data)[name]
+        extra = {"recording": assignment.answers}
+        return Outcome(tuple(_results(assignment, track, scored, decisions_of(recording, name), extra)))
+
+
+# On the stage
+
+
+def play_all(assignment: Assignment) -> Outcome:
+    """A live run of several bundles on one clock. Screens are told how it goes."""
+    engine = connect(assignment.database)
+    notes = LiveNotes(engine, assignment.run, wall_clock)
+    try:
+        return on_stage(assignment, notes)
+    finally:
+        notes.close()
+        engine.dispose()
+
+
+def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
+    track = timed(track_of(assignment.phase), assignment.phase, windows=True)
+    entrants = dict(zip(_names(assignment.entries), assignment.entries, strict=True))
+    folder = playing.fresh_folder(Path(assignment.home) / RUNS / assignment.run)
+    commentary = Commentary(notes, track, entrants)
+    stage = _Stage(assignment, track, entrants, commentary, folder)
+    try:
+        outcome, message, results = stage.run()
+        digest = keep(Files.open(assignment.files), folder, stage.teams) if folder.is_dir() else ""
+        bodies = [body for name, one in results.items() for body in stage.made(name, one, digest)]
+    except BaseException:
+        commentary.end("failed", OUR_FAULT, {})
+        raise
+    values = {name: one.result.metrics[track.ranks.name].value for name, one in results.items()}
+    commentary.end(outcome, message, values)
+    if outcome == "done":  # the file store has it
+        shutil.rmtree(folder)
+    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, message)))
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A run with all who take part in it, by the name that each plays under."""
+
+    assignment: Assignment
+    track: Track
+    entrants: Mapping[str, Entrant]
+    commentary: Commentary
+    folder: Path  # where it is recorded
+
+    @property
+    def teams(self) -> dict[str, str]:
+        return {one.submission: name for name, one in self.entrants.items()}
+
+    def run(self) -> tuple[Ending, str, dict[str, Scored]]:
+        """How it ended, what is to be said of it, and the results of all who came to its end."""
+        order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary)
+        data = data_of(self.assignment)
+        with ExitStack() as stack:
+            with our_part():
+                sandbox.choose()
+                sheet_of(self.assignment)
+                sittings = playing.sittings_of(self.track, data)
+            absent = self.commentary.absent
+            entries = list(self._open_all(order, sittings, absent, stack))
+            try:
+                if not entries:
+                    raise NotReady("Nobody can take part.")
+                played = _play(self.track, data, entries, order, self.folder)
+            except NotReady as error:
+                require_sandbox()
+                return "failed", _told(str(error), *_away(absent)), {}
+            except Stopped:
+                return "stopped", "The organiser stopped the run.", {}
+        invalid = [reason for one in played.scored.values() for reason in one.result.invalid_because]
+        if invalid:  # on one clock, what was wrong for one was not right for the others
+            return "failed", _told(f"This run does not count, and no team is to blame: {invalid[0]}."), {}
+        return "done", _told(*_away({**absent, **played.refused})), dict(played.scored)
+
+    def _open_all(
+        self, order: Play, sittings: Sequence[Sitting], absent: dict[str, str], stack: ExitStack
+    ) -> Iterator[Entry]:
+        """Start every bundle; whoever's cannot be, is absent and holds up nobody."""
+        for name, one in self.entrants.items():
+            with submitted(msgspec.structs.replace(self.assignment, file=one.file, name=one.name)) as file:
+                try:
+                    yield _open(name, file, order, sittings, stack)
+                except Unplayable as error:
+                    absent[name] = str(error)
+
+    def made(self, name: str, scored: Scored, recording: str) -> Iterator[e.Body]:
+        """The events of one team's result."""
+        own = msgspec.structs.replace(self.assignment, submission=self.entrants[name].submission, team=name)
+        decisions = decisions_of(Recording(self.folder), name)
+        return _results(own, self.track, scored, decisions, {"recording": recording})
+
+
+def _names(entries: Sequence[Entrant]) -> list[str]:
+    """The teams' names, each its own: a baseline may be called as a team is."""
+    names: list[str] = []
+    for entry in entries:
+        twins = sum(other.team == entry.team for other in entries[: len(names)])
+        names.append(f"{entry.team} ({twins + 1})" if twins else entry.team)
+    return names
+
+
+def _away(absent: Mapping[str, str]) -> list[str]:
+    return [f"{name} could not take part: {why}" for name, why in absent.items()]
+
+
+def _told(*parts: str) -> str:
+    return "\n".join(parts)[:MESSAGE]

@@ -1,0 +1,49 @@
+"""A worker of one contest, put together: which jobs go where, and how they are prepared, done and settled."""
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from palestra.contest.contest import Contest
+from palestra.contest.location import Place
+from palestra.contest.workers import predict
+from palestra.contest.workers.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
+from palestra.contest.workers.jobs import do, warm_up
+from palestra.contest.workers.settle import Desk
+from palestra.contest.workers.worker import Worker
+from palestra.entrants import bundle
+
+Kind = Literal["process", "ray"]
+WARM = 2  # processes that are made ready before there is anything to do
+CHECKS = 1  # processes that only check: what is handed in is looked at though long jobs run
+log = logging.getLogger(__name__)
+
+
+def worker_of(place: Place, contest: Contest, executor: Kind = "process", capacity: int | None = None,
+              address: str | None = None) -> Worker:  # fmt: skip
+    """A worker for all kinds of jobs. Live runs and their like have a process of their own, on a core of its own."""
+    sweep(place)
+    desk = Desk(contest, place.home)
+    main: Executor = RayExecutor(address, capacity) if executor == "ray" else ProcessExecutor(capacity)
+    pinned = PinnedExecutor()
+    executors: dict[str, Executor] = {
+        "check": ProcessExecutor(CHECKS),
+        "score": main,
+        "report": main,
+        "verify": main,
+        "baseline": main,
+        "live": pinned,
+        "run": pinned,
+    }
+    for one in (executors["check"], main):
+        for _ in range(min(one.capacity, WARM)):
+            one.submit(warm_up, desk.warm_up())
+    return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+
+
+def sweep(place: Place) -> None:
+    """Remove what workers that were killed left of contestants' programs: a bundle has gigabytes, at worst."""
+    folders = ((place.home, predict.PREFIX), (Path(tempfile.gettempdir()), bundle.PREFIX))
+    if count := sum(bundle.sweep(folder, prefix) for folder, prefix in folders):
+        log.info("removed %d folders that killed workers had left", count)

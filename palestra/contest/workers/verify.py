@@ -1,0 +1,163 @@
+"""Verification: the bundle that a team handed in is run again, and its answers compared with those that counted."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import polars as pl
+
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import Verification, track_of
+from palestra.contest.storage.files import Files
+from palestra.contest.storage.recordings import decisions_of, recorded
+from palestra.contest.workers import verify_report
+from palestra.contest.workers.compare import Comparison, compare, differences, summed
+from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
+from palestra.contest.workers.predict import LIMITS, predicted
+from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
+from palestra.errors import PalestraError
+from palestra.live.answers import answers_of
+from palestra.records import Text, Track
+from palestra.report.page import Block
+from palestra.sandbox import sandbox
+from palestra.scoring import score
+from palestra.scoring.submission import collect
+from palestra.text import Words, human_bytes
+
+__all__ = ["Comparison", "compare", "verify"]
+
+Verdict = Literal["reproduced", "differs", "failed"]
+
+
+@dataclass(frozen=True)
+class Again:
+    """What a bundle answered, and what it printed meanwhile."""
+
+    answers: pl.DataFrame
+    output: str
+
+
+def verify(assignment: Assignment) -> Outcome:
+    """Run a bundle and compare its answers with those of the submission that it stands for."""
+    track = track_of(assignment.phase)
+    tolerance = (assignment.phase.verification or Verification(0)).tolerance
+    with our_part():
+        trials = sheet_of(assignment).trials
+    run = _played if track.live else _predicted
+    try:
+        with (
+            run(assignment, track, trials) as again,
+            _submitted(assignment, track, trials) as before,
+            our_part(),
+        ):
+            rows = differences(track, before, again.answers, tolerance)
+            found = summed(rows)
+            blocks = list(verify_report.blocks(track, trials, found, rows, tolerance))
+            blocks += verify_report.printed(again.output)
+            verdict, words = _verdict(found), _words(found, tolerance)
+            return _made(assignment, verdict, words, _page(assignment, track, verdict, words, blocks), found)
+    except Unplayable as error:
+        report = _page(assignment, track, "failed", error.reason, verify_report.printed(error.output))
+        return _made(assignment, "failed", str(error), report, Comparison(0, 0, 0.0))
+
+
+def _verdict(found: Comparison) -> Verdict:
+    return "differs" if found.different else "reproduced"
+
+
+def _words(found: Comparison, tolerance: float) -> str:
+    within = f"within {tolerance:g}" if tolerance else "exactly"
+    if not found.different:
+        return f"All {found.rows:,} answers are the same, {within} (largest difference: {found.worst:g})."
+    first = found.first[0]
+    by = f" by {first.apart:g}" if first.apart is not None else ""
+    lone = f" Answered in one of the two runs alone: {found.lone:,}." if found.lone else ""
+    return (
+        f"{found.different:,} of {found.rows:,} answers are not the same {within}; the first is {first.trial}{by}. "
+        f"The largest difference is {found.worst:g}.{lone}"
+    )
+
+
+def _made(assignment: Assignment, verdict: Verdict, message: str, report: str, found: Comparison) -> Outcome:
+    counts = (found.rows, found.different, found.worst)
+    made = e.VerificationMade(assignment.submission, assignment.of, verdict, message[:MESSAGE], report, *counts)
+    return Outcome((made,))
+
+
+def _page(assignment: Assignment, track: Track, verdict: Verdict, message: str, blocks: Sequence[Block]) -> str:
+    """Write the report into the file store; its digest."""
+    title, name = assignment.phase.title, assignment.phase.id
+    phase = Words(title.in_language("en") or name, title.in_language("zh") or name)
+    about: list[tuple[str, Text]] = [
+        ("Team", Words.same(assignment.team)),
+        ("Bundle", Words.same(assignment.name)),
+        ("Phase", phase),
+        ("Submission", Words.same(assignment.of)),
+        ("Sandbox", str(sandbox.choose())),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "verification.html"
+        verify_report.write(page, track, about, verdict, message, blocks)
+        return Files.open(assignment.files).put_file(page)
+
+
+@contextmanager
+def _predicted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Iterator[Again]:
+    """The answers of a bundle for a track of files."""
+    most = assignment.phase.limit_bytes
+    limits = msgspec.structs.replace(LIMITS, tmp_bytes=max(LIMITS.tmp_bytes, most))
+    with our_part():
+        backend = sandbox.choose()
+    with submitted(assignment) as file, _theirs(), \
+         predicted(track, data_of(assignment), file, backend, Path(assignment.home), limits) as ran:  # fmt: skip
+        if ran.failed:
+            raise Unplayable(f"{ran.failed}.", ran.output)
+        if (size := ran.answers.stat().st_size) > most:
+            raise Unplayable(f"It wrote {human_bytes(size)}; a submission has at most {human_bytes(most)}.", ran.output)
+        try:
+            answers = collect(track, ran.answers, trials, assignment.phase.allow_missing)
+            score.look_into(track, answers)
+        except PalestraError as error:
+            raise Unplayable(f"What it wrote is no submission: {error}", ran.output) from None
+        yield Again(answers, ran.output)
+
+
+@contextmanager
+def _theirs() -> Iterator[None]:
+    """What is wrong with a bundle, before it runs, is its team's; but not if nothing runs here."""
+    try:
+        yield
+    except Unplayable:
+        raise
+    except PalestraError as error:
+        require_sandbox()
+        raise Unplayable(str(error)) from None
+
+
+@contextmanager
+def _played(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Iterator[Again]:
+    """The answers of a bundle for a live track, which is played to again."""
+    with alone(assignment) as one:
+        if not one.scored.result.valid:
+            raise RuntimeError(f"The host spoiled the run: {one.scored.result.invalid_because[0]}")
+        yield Again(answers_of(track, trials, one.decisions), one.output)
+
+
+@contextmanager
+def _submitted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The answers that counted."""
+    files = Files.open(assignment.files)
+    if track.live:
+        with our_part(), recorded(files, assignment.answers, assignment.of) as (recording, name):
+            answers = answers_of(track, trials, decisions_of(recording, name))
+        yield answers
+        return
+    counted = msgspec.structs.replace(assignment, file=assignment.answers, name=assignment.answers_name)
+    with submitted(counted) as file:
+        with our_part():
+            answers = collect(track, file, trials, assignment.phase.allow_missing)
+        yield answers

@@ -1,0 +1,155 @@
+"""Runs a plan: says what it will cost, writes the parts in parallel, shows the time left, stops and resumes cleanly."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from palestra.errors import PalestraError
+from palestra.formats.files import replacing
+from palestra.parallel import in_processes, workers
+from palestra.records import Order, Part, Plan, Track
+from palestra.scoring.score import code_digest
+from palestra.text import human_bytes
+
+LONG_AGO_S = 315_532_800  # 1980, the first time that a zip can hold
+NOTES = ".making.json"  # which parts of an unfinished data set are done
+Advance = Callable[[int], None]
+
+
+class _Notes(msgspec.Struct):
+    track: str
+    order: Order
+    code: str
+    done: list[str]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What making a data set takes."""
+
+    bytes: int
+    seconds: float
+
+
+def plan(track: Track, order: Order) -> Plan:
+    if track.make is None:
+        raise PalestraError(f"{track.id} has no synthetic data: it is read from data that you have.")
+    return track.make(order)
+
+
+def estimate(plan: Plan) -> Cost:
+    """Bytes and time, from making a small sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan.sample.write(Path(folder))  # once unmeasured: the first time pays for imports and caches
+        started = time.perf_counter()
+        plan.sample.write(Path(folder))
+        seconds = time.perf_counter() - started
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    times = sum(part.weight for part in plan.parts) / plan.sample.weight
+    return Cost(int(size * times), seconds * times / workers())
+
+
+def unfinished(folder: Path) -> Order | None:
+    """The order of a data set that is not whole yet."""
+    notes = _read_notes(folder)
+    return notes.order if notes else None
+
+
+def left(plan: Plan, folder: Path) -> float:
+    """The share of the work that is still to do."""
+    notes = _read_notes(folder)
+    done = set(notes.done) if notes else set()
+    todo = sum(part.weight for part in plan.parts if part.name not in done)
+    return todo / max(sum(part.weight for part in plan.parts), 1)
+
+
+def require_room(folder: Path, needed: float) -> None:
+    """Refuse before the first byte where the disk is too small."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if needed * 1.05 > free:
+        raise PalestraError(
+            f"{folder}: this takes about {human_bytes(int(needed))}, and {human_bytes(free)} are free there. "
+            "Choose a smaller --size, --without images, or another disk."
+        )
+
+
+def run(track: Track, order: Order, plan: Plan, folder: Path, advance: Advance) -> None:
+    """Write the data set. A run that was stopped goes on where it was."""
+    notes = _opened(track, order, folder)
+    todo = [part for part in plan.parts if part.name not in notes.done]
+    advance(sum(part.weight for part in plan.parts if part.name in notes.done))
+    for part, _ in in_processes(partial(_write, folder), todo):
+        notes.done.append(part.name)
+        _save(notes, folder)
+        advance(part.weight)
+    plan.finish(folder)
+    _level_times(folder)
+    (folder / NOTES).unlink()
+
+
+def _level_times(folder: Path) -> None:
+    """Give everything the same time: the order in which files were written tells what belongs together."""
+    for path in folder.rglob("*"):
+        os.utime(path, (LONG_AGO_S, LONG_AGO_S))
+
+
+def require_folder(track: Track, order: Order, folder: Path) -> None:
+    """Refuse a folder that holds something else."""
+    _notes_for(track, order, folder)
+
+
+def _opened(track: Track, order: Order, folder: Path) -> _Notes:
+    notes = _notes_for(track, order, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _save(notes, folder)
+    return notes
+
+
+def _notes_for(track: Track, order: Order, folder: Path) -> _Notes:
+    """What is done of this order in a folder; nothing in a new one."""
+    fresh = _Notes(track.id, order, code_digest(track), [])
+    notes = _read_notes(folder)
+    if notes:
+        if (notes.track, notes.order) != (fresh.track, fresh.order):
+            was = notes.order
+            raise PalestraError(
+                f"{folder} holds an unfinished {notes.track} of size {was.size}, seed {was.seed}, "
+                f"{f'without {was.without[0]}' if was.without else 'with images'}. "
+                "Finish that one, or choose another folder."
+            )
+        if notes.code != fresh.code:
+            raise PalestraError(
+                f"{folder} was begun with another version of Palestra or of {track.id}; its parts would not fit "
+                "together. Choose another folder, or remove this one and begin anew."
+            )
+        return notes
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PalestraError(f"{folder} exists and is not an empty folder. Nothing was written; choose another.")
+    return fresh
+
+
+def _read_notes(folder: Path) -> _Notes | None:
+    file = folder / NOTES
+    if not file.is_file():
+        return None
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=_Notes)
+    except msgspec.MsgspecError:
+        raise PalestraError(f"{file} cannot be read. Remove {folder} and make the data set anew.") from None
+
+
+def _save(notes: _Notes, folder: Path) -> None:
+    with replacing(folder / NOTES) as fresh:
+        fresh.write_bytes(msgspec.json.encode(notes))
+
+
+def _write(folder: Path, part: Part) -> None:
+    part.write(folder)

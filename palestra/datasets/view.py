@@ -1,0 +1,59 @@
+"""Pictures of a data set: its page, a contact sheet, one trial."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from palestra.errors import PalestraError, UnknownName
+from palestra.records import Track
+
+SHEET = 24  # trials on a contact sheet
+
+
+def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en", "zh"] = "en") -> None:
+    """Write what was asked for: `data`, `sheet`, the name of a trial, or that of a sequence as a film."""
+    if out.suffix.lower() == ".mp4":
+        _write_film(track, what, data, out)
+    elif what == "data":
+        from palestra.report.page import write_data_page
+
+        write_data_page(track, data, out, language)
+    else:
+        _write_picture(track, what, data, out)
+
+
+def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
+    from palestra.report.video import write_film
+
+    if track.film is None:
+        raise PalestraError(f"{track.id} has no sequences: its pictures stand alone. Name a .png file.")
+    write_film(track.film(data, what), out)
+
+
+def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
+    from palestra.report.images import contact_sheet, png
+
+    if track.still and what != "sheet":
+        out.write_bytes(png(track.still(data, what)))
+        return
+    if track.picture is None:
+        raise PalestraError(f"{track.id} has no pictures.")
+    rows = _with_truth(track, data)
+    if what == "sheet":
+        chosen = rows[np.linspace(0, rows.height - 1, min(SHEET, rows.height)).astype(int).tolist()]
+        image = contact_sheet([track.picture(data, row) for row in chosen.iter_rows(named=True)], columns=2, width=1600)
+    else:
+        found = rows.filter(pl.col("trial") == what)
+        if found.is_empty():
+            raise UnknownName("trial (among those with truth)", what, rows["trial"].to_list())
+        image = track.picture(data, found.row(0, named=True))
+    out.write_bytes(png(image))
+
+
+def _with_truth(track: Track, data: Path) -> pl.DataFrame:
+    """Trials with their truth, and no answers."""
+    truth = track.truth(data)
+    empty = track.blank(track.trials(data)).clear() if track.blank else truth.select("trial").clear()
+    return truth.join(empty, on="trial", how="left", maintain_order="left")

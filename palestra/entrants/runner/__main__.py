@@ -1,0 +1,144 @@
+"""Runs in the sandbox, beside the contestant's own class: takes packets from the socket, gives back what it says.
+
+The class is `MyAlgorithm` in `Algorithm/MyAlgorithm.py`. It is made once and lives through the whole run. Either it is
+given what comes: `get_data(packet)` takes the newest packet, `algorithm()` says what it is. Or it fetches what comes
+(pull.py): `set_task(task)`, then `run()`. Or it acts in a world (acting.py): `reset(about)`, then `act(observation)`
+again and again. Whatever it raises or returns, the run goes on: what is no number is
+described in words, and never asked for its value, since an object may do anything when it is.
+"""
+
+import importlib
+import os
+import socket
+import sys
+import traceback
+from typing import Any
+
+import numpy as np
+
+from palestra.entrants.frames import Frame, Header, Receiver, send
+from palestra.errors import clean
+from palestra.sandbox.plan import SOCKET_FD
+
+MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
+GIVEN, FETCHED, ACTING = ("get_data", "algorithm"), ("set_task", "run"), ("reset", "act")
+WHOLE = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
+BROKEN = frozenset({np.float16, np.float32, np.float64})
+MOST_NUMBERS = 64  # in one answer
+SPIN_S = 0.0001  # to be woken takes longer than to look a little more
+
+
+def main() -> None:
+    """Make the contestant's object, then let it answer frame after frame until there are no more."""
+    sock = socket.socket(fileno=int(os.environ.get("PALESTRA_FD", SOCKET_FD)))
+    try:
+        algorithm = make()
+    except BaseException as error:
+        traceback.print_exc()
+        send(sock, Header("refused", data={"note": f"{words(error)}{_where(error)}{_hint(error)}"}))
+        return
+    send(sock, Header("ready"))
+    receiver = Receiver(sock, spin_s=SPIN_S)
+    if _has(type(algorithm), ACTING):
+        from palestra.entrants.runner.act import acted as answers
+    elif _has(type(algorithm), GIVEN):
+        answers = answer
+    else:
+        from palestra.entrants.runner.pull import Task
+
+        algorithm.set_task(Task(sock, receiver))
+        algorithm.run()
+        return
+    while True:
+        try:
+            frame = receiver.receive()
+        except EOFError:
+            return
+        send(sock, Header("done", frame.header.number, answers(algorithm, frame)))
+
+
+def make() -> Any:
+    """The contestant's object. A renamed class or method is told before anything runs."""
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - contestants import and open by names relative to their bundle
+    module = importlib.import_module(MODULE)
+    found = getattr(module, CLASS, None)
+    if not isinstance(found, type):
+        raise TypeError(f"{MODULE.replace('.', '/')}.py has no class {CLASS}; the class may not be renamed")
+    if not any(_has(found, methods) for methods in (GIVEN, FETCHED, ACTING)):
+        missing = [name for name in GIVEN if not _has(found, (name,))]
+        raise TypeError(f"{CLASS} has no method {' and no method '.join(missing)}; methods may not be renamed")
+    return found()
+
+
+def _where(error: BaseException) -> str:
+    """The line of the bundle that failed."""
+    here = os.getcwd()  # noqa: PTH109 - as above
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(here)]
+    return f" ({os.path.relpath(lines[-1].filename, here)}, line {lines[-1].lineno})" if lines else ""
+
+
+def _hint(error: BaseException) -> str:
+    """What beginners need to know of a sandbox."""
+    if isinstance(error, ModuleNotFoundError):
+        return ". What a program needs beyond numpy and its like, the bundle brings in wheels/"
+    if isinstance(error, FileNotFoundError):
+        return ". A program sees its bundle alone, and opens files by names relative to it"
+    return ""
+
+
+def _has(kind: type, methods: tuple[str, ...]) -> bool:
+    return all(callable(getattr(kind, name, None)) for name in methods)
+
+
+def answer(algorithm: Any, frame: Frame) -> dict[str, Any]:
+    """What the contestant's object says to a packet: an answer, or a note of why there is none, if it is asked."""
+    try:
+        algorithm.get_data(*frame.arrays)
+        return told(algorithm.algorithm()) if frame.header.data.get("ask") else {}
+    except Exception as error:
+        traceback.print_exc()
+        return {"note": words(error)}
+
+
+def told(value: Any) -> dict[str, Any]:
+    """A number as it is, several as a list, anything else in words. Whether it is one that is wanted, others judge."""
+    kind = type(value)
+    if kind is np.ndarray and value.ndim == 1 and value.size <= MOST_NUMBERS and value.dtype.kind in "iuf":
+        return {"answer": [_number(item) for item in value]}
+    if kind in (list, tuple) and len(value) <= MOST_NUMBERS and all(_is_number(item) for item in value):
+        return {"answer": [_number(item) for item in value]}
+    if _is_number(value):
+        return {"answer": _number(value)}
+    return {"note": f"returned {_described(value)}, and not a number"}
+
+
+def _is_number(value: Any) -> bool:
+    kind = type(value)
+    if kind is int:
+        return bool(-(1 << 63) <= value < 1 << 63)
+    return kind is float or kind in WHOLE or kind in BROKEN
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if type(value) is int or type(value) in WHOLE else float(value)
+
+
+def _described(value: Any) -> str:
+    """What a value is, without asking it."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return f"an array of {value.dtype} with the shape {value.shape}"
+    return "a number without end" if kind is int else kind.__name__[:40]
+
+
+def words(error: BaseException) -> str:
+    """An error in few words. Its message is the contestant's own text, so it is cut and printable."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException:
+        text = type(error).__name__
+    return clean(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,441 @@
+"""A live run from its start to its Result: the stream is played to all entrants at once, recorded and scored."""
+
+import gc
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from palestra.entrants import open
+from palestra.entrants.open import Entry, Terms
+from palestra.errors import PalestraError
+from palestra.live import episode_run, recording, stream
+from palestra.live.answers import answers_of
+from palestra.live.episode import Step
+from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
+from palestra.live.recording import End, Head, Recorder, Recording, Who
+from palestra.live.standings import Standings
+from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock, spoiled
+from palestra.live.terminal import Watch
+from palestra.live.versions import Version, Versions, windows
+from palestra.live.wall_clock import WallClock
+from palestra.records import Case, Reply, Result, Sitting, Tick, Track
+from palestra.sandbox.sandbox import Limits
+from palestra.scoring import score as scoring
+from palestra.scoring import score_file
+from palestra.scoring.score import Scored, Sheet
+
+READY_S = 120.0  # to load a model
+LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the time
+SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has no end of its own
+CORES = 4  # whose time a program may use
+STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
+ROOM_S = 0.1  # until something is due, that leaves time to see how things stand
+NICE = -10  # the host's priority in real time, where it may be raised
+
+
+class NotReady(PalestraError):
+    """Nobody can take part: the programs are to blame, and not the run."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """How a run is to be."""
+
+    pace: Literal["real", "fast"] = "real"
+    patience_s: float = 60.0  # for one answer, where the rules have no deadline
+    memory_bytes: int = Limits().memory_bytes  # of each program
+    trusted: bool = False  # whether programs need no sandbox
+    seed: int = 0  # of the resampling behind the intervals
+    watched: bool = True  # whether the terminal shows it
+    follower: Follower | None = None
+
+    def terms(self, sittings: Iterable[Sitting]) -> Terms:
+        """What programs get: time for all of it."""
+        wall_s = sum(sitting.seconds + sitting.window_s for sitting in sittings) + SPARE_S
+        limits = Limits(memory_bytes=self.memory_bytes, wall_s=wall_s, cpu_s=CORES * wall_s)
+        return Terms(limits, self.patience_s, self.trusted)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a run."""
+
+    scored: dict[str, Scored]
+    recording: Recording
+    refused: dict[str, str]  # who could not take part, and why
+
+
+def require_live(track: Track) -> None:
+    if not track.live:
+        raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
+
+
+def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
+    require_live(track)
+    if track.episode:
+        return [episode_run.sitting_of(case) for case in track.episode(data)]
+    return track.stream(data) if track.stream else []
+
+
+def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
+    """Play the stream to the entrants, and score what they said."""
+    sittings, sheet = sittings_of(track, data), scoring.load(track, data)
+    entries, refused = _ready(entrants)
+    head = _head(track, data, order, entries, sittings)
+    clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
+    names = [entry.name for entry in entries]
+    log = _Log(Standings(track, sheet, names), order.pace == "fast", order.follower)
+    if order.follower:
+        order.follower.begin(sittings, names, refused)
+    with ExitStack() as stack:
+        log.recorder = stack.enter_context(closing(Recorder(folder, head)))
+        hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
+        if track.episode:
+            hall.act(track, track.episode(data))
+        else:
+            hall.play(track, sittings)
+        scored = {entry.name: score(track, sheet, entry, log.decisions[entry.name], order.seed) for entry in entries}
+        for entry in entries:
+            entry.line.close()  # only then its last words are known
+        for who in head.entrants:
+            score_file.save(scored[who.name], folder / Path(who.file).with_suffix(".parquet"))
+        log.recorder.finish(hall.end([one.result for one in scored.values()]))
+    return Played(scored, Recording(folder), refused)
+
+
+def score(
+    track: Track, sheet: Sheet, who: Entry | Who, decisions: Sequence[Decision], seed: int, stopped: str = ""
+) -> Scored:
+    """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
+    answers = answers_of(track, sheet.trials, decisions)
+    scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
+    reasons = [reason for reason in (spoiled(decisions), stopped) if reason]
+    result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
+    return Scored(result, scored.rows)
+
+
+def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
+    """Who can take part. One alone is refused with an error; of several, the others are not held up."""
+    refused: dict[str, str] = {}
+    deadline = time.monotonic() + READY_S  # for all of them: they load side by side
+    for entry in entrants:
+        try:
+            entry.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
+        except PalestraError as error:
+            if len(entrants) == 1:
+                raise NotReady(str(error)) from None
+            refused[entry.name] = str(error)
+            entry.line.close()
+    left = [entry for entry in entrants if entry.name not in refused]
+    if not left:
+        raise NotReady("\n".join(["No entrant can take part.", *refused.values()]))
+    return left, refused
+
+
+def _head(track: Track, data: Path, order: Play, entries: Sequence[Entry], sittings: Sequence[Sitting]) -> Head:
+    return Head(
+        track=track.id,
+        settings=msgspec.to_builtins(track.settings) if track.settings else {},
+        data=str(data.resolve()),
+        pace=order.pace,
+        seed=order.seed,
+        entrants=[
+            Who(entry.name, entry.what, entry.sandbox, recording.file_name(number, entry.name))
+            for number, entry in enumerate(entries, start=1)
+        ],
+        sittings=[sitting.name for sitting in sittings],
+        decisions=sum(sitting.decisions for sitting in sittings),
+        started_at=datetime.now(UTC).isoformat(),
+        palestra=version("palestra"),
+    )
+
+
+class _Log:
+    """Tells everybody who wants to know what happens in the stream."""
+
+    recorder: Recorder
+    watch: Watch
+
+    def __init__(self, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
+        self.standings, self.hurried = standings, hurried  # in virtual time nothing is idle, and it is shown meanwhile
+        self.follower = follower
+        self.told_at = -math.inf
+        self.at_s = 0.0  # when the last tick went out, in its sitting
+        self.decisions: dict[str, list[Decision]] = {name: [] for name in standings.all}
+        self.unshown = False  # whether there is anything new to show
+
+    def sent(self, tick: Tick, at_s: float) -> None:
+        self._heed()
+        self.recorder.sent(tick, at_s)
+        self.at_s = at_s
+        self.watch.sent()
+        if self.hurried:
+            self.watch.beat()
+            if self.follower:
+                self.show_standings()
+
+    def moved(self, entrant: str, step: Step) -> None:
+        self._heed()
+        self.recorder.moved(entrant, step)
+        self.watch.sent()
+        if self.hurried:
+            self.watch.beat()
+
+    def decided(self, decision: Decision) -> None:
+        # What is scored is what is recorded, whatever was said: so it can be scored again.
+        decision = self.recorder.decided(decision)
+        self.decisions[decision.entrant].append(decision)
+        self.standings.decided(decision)
+        self.unshown = True
+
+    def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
+        self.recorder.strayed(entrant, reply, at_s)
+
+    def idle(self, left_s: float) -> None:
+        """Nothing is due for a while: show how things stand."""
+        self._heed()
+        if left_s > ROOM_S and self.unshown:
+            self.show_standings()
+        self.watch.idle(left_s)
+
+    def show_standings(self, last: bool = False) -> None:
+        """Write down who stands where, for whatever screen shows it: once everybody has decided what was asked."""
+        if self.follower and not last and time.monotonic() - self.told_at < TOLD_EVERY_S:
+            return
+        if self.unshown and len({one.decided for one in self.standings.all.values()}) == 1:
+            standings = self.standings.update()
+            self.recorder.stood(standings)
+            self.unshown = False
+            if self.follower:
+                self.told_at = time.monotonic()
+                self.follower.stood(Moment(self.recorder.sitting, self.at_s, standings, self.standings.deadline_s))
+
+    def _heed(self) -> None:
+        if self.follower and self.follower.stopped():
+            raise Stopped("The run was stopped.")
+
+
+@dataclass
+class _Hall:
+    """The entrants of a run, and the clock that they share."""
+
+    entries: list[Entry]
+    clock: Clock
+    log: _Log
+    versions: Versions
+    order: Play
+    stack: ExitStack  # ends programs that are started on the way
+    played_with: dict[str, list[str]] = field(default_factory=dict)  # sitting by sitting
+    in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
+    deaths: dict[str, list[str]] = field(default_factory=dict)  # of versions before, and why others were not taken
+    outputs: dict[str, str] = field(default_factory=dict)  # of versions before
+
+    def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
+        ticks, names = sum(sitting.count for sitting in sittings), [sitting.name for sitting in sittings]
+        watch = Watch(track, self.log.standings, ticks, names, hidden=not self.order.watched)
+        self.log.watch = watch
+        if isinstance(self.clock, WallClock):
+            self.clock.idle = self.log.idle
+        lines = self._lines(sittings)
+        opening_s = {window.before: window.closes_s for window in windows(sittings)}
+        started = self.clock.now()
+        with watch, _punctual(self.order.pace):
+            for number, sitting in enumerate(sittings):
+                self.log.recorder.sitting = number
+                watch.sitting(number)
+                watch.window(sitting.window_s > 0)
+                self._wait(started + opening_s.get(sitting.name, 0.0), lines)
+                watch.window(False)
+                if sitting.window_s and self._take_versions(sitting, sittings):
+                    lines = self._lines(sittings)
+                for entry in self.entries:
+                    self.played_with.setdefault(entry.name, []).append(entry.plays_with)
+                stream.run(sitting.ticks(), lines, self.clock, self.log)
+                self._note_changes(sitting)
+                self.log.show_standings(last=True)
+
+    def act(self, track: Track, cases: Sequence[Case]) -> None:
+        """Everybody acts in every case, each in a world of their own, one after the other."""
+        steps = len(self.entries) * sum(episode_run.sitting_of(case).count for case in cases)
+        self.log.watch = Watch(
+            track, self.log.standings, steps, [case.name for case in cases], hidden=not self.order.watched
+        )
+        if isinstance(self.clock, WallClock):
+            self.clock.idle = self.log.idle
+        lines = self._lines([])
+        with self.log.watch, _punctual(self.order.pace):
+            for number, case in enumerate(cases):
+                self.log.recorder.sitting = number
+                self.log.watch.sitting(number)
+                for entry, line in zip(self.entries, lines, strict=True):
+                    self.played_with.setdefault(entry.name, []).append(entry.plays_with)
+                    self.log.decided(episode_run.act(case, entry, line, self.clock, self.log))
+                self.log.show_standings(last=True)
+
+    def _note_changes(self, sitting: Sitting) -> None:
+        """A team on another machine can change its program at any time; that it says so is all that can be seen."""
+        for entry in self.entries:
+            if entry.plays_with != self.played_with[entry.name][-1]:
+                change = f"changed to {entry.plays_with} during {sitting.name}, outside of a window"
+                self.deaths.setdefault(entry.name, []).append(change)
+
+    def _lines(self, sittings: Sequence[Sitting]) -> list[Line]:
+        """How the entrants are spoken to at this pace."""
+        if not isinstance(self.clock, VirtualClock):
+            return [entry.line for entry in self.entries]
+        clock, lines = self.clock, list[Line]()
+        for entry in self.entries:
+            if entry.ask is None:
+                raise PalestraError(f"{entry.name} cannot be played to at --pace fast, only at --pace real.")
+            lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
+        return lines
+
+    def _wait(self, until: float, lines: Sequence[Line]) -> None:
+        """Let a window pass. What is said meanwhile answers nothing."""
+        while self.clock.now() < until:
+            self.clock.wait(until, lines)
+            for line in lines:
+                for reply in line.replies():
+                    self.log.strayed(line.name, reply, 0.0)
+
+    def _take_versions(self, sitting: Sitting, sittings: Sequence[Sitting]) -> bool:
+        """Start what was registered before this sitting, in the place of what ran before; whether there is any.
+
+        All of them load side by side. One that cannot play leaves its place to what played before.
+        """
+        fresh = {}
+        for number, entry in enumerate(self.entries):
+            version = self.versions.in_force(entry.name, sitting.name)
+            if version is not None and version.number != self.in_force.get(entry.name):
+                self.in_force[entry.name] = version.number
+                fresh[number] = (version, self._opened(version, sittings))
+        deadline = time.monotonic() + READY_S
+        for number, (version, opened) in fresh.items():
+            entry, before = self.entries[number], self.deaths.setdefault(self.entries[number].name, [])
+            try:
+                if isinstance(opened, Exception):
+                    raise opened
+                opened.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
+            except (PalestraError, OSError) as error:
+                before.append(f"version {version.number} was not taken: {error}")
+                continue
+            entry.line.close()
+            before += entry.deaths
+            self.outputs[entry.name] = self._output(entry)
+            self.entries[number] = opened
+        return bool(fresh)
+
+    def _opened(self, version: Version, sittings: Sequence[Sitting]) -> Entry | PalestraError | OSError:
+        called = open.Called(version.team, str(version.folder))
+        try:
+            fresh = open.open_entry(called, {}, self.order.terms(sittings), self.stack)
+        except (PalestraError, OSError) as error:
+            return error
+        fresh.what = version.digest  # as it was registered
+        return fresh
+
+    def _output(self, entry: Entry) -> str:
+        return "\n".join(filter(None, (self.outputs.get(entry.name), entry.output)))
+
+    def end(self, results: list[Result]) -> End:
+        return End(
+            ended_at=datetime.now(UTC).isoformat(),
+            results=results,
+            deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
+            outputs={entry.name: self._output(entry) for entry in self.entries},
+            versions=self.played_with,
+        )
+
+
+def _asker(ask: open.Ask, patience_s: float) -> "stream.Asked":
+    """Asks with the patience that the rules leave: a packet that asks nothing gets as much as the one asked last."""
+    within_s = STUCK_S
+
+    def asked(tick: Tick) -> tuple[list[Reply], float]:
+        nonlocal within_s
+        if tick.trial is not None:
+            within_s = patience_s if tick.deadline_s is None else max(STUCK_DEADLINES * tick.deadline_s, STUCK_S)
+        return ask(tick, within_s)
+
+    return asked
+
+
+@contextmanager
+def _punctual(pace: str) -> Iterator[None]:
+    """In real time the host comes first, where it may, and does not stop to collect garbage."""
+    if pace != "real":
+        yield
+        return
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):  # then it is as punctual as others; its lateness is measured either way
+        os.setpriority(os.PRIO_PROCESS, 0, min(before, NICE))
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def require_sent(run: Recording, track: Track, data: Path) -> None:
+    """See that the data set gives what was sent, tick by tick, as far as the run went; or that what was done in its
+    worlds leads to what was left."""
+    if track.episode:
+        episode_run.require_same(run, track.episode(data))
+        return
+    recorded = run.ticks()
+    for number, sitting in enumerate(sittings_of(track, data)):
+        for tick in sitting.ticks():
+            sent = next(recorded, None)
+            if sent is None:
+                return
+            if (sent.sitting, sent.due_s, sent.trial) != (number, tick.due_s, tick.trial) or (
+                sent.checksum != recording.checksum_of(tick)
+            ):
+                where = f"{sitting.name}, {tick.due_s:.1f} s"
+                raise PalestraError(f"{data} does not give what was sent in this run (first at {where}): other data?")
+
+
+def rescore(run: Recording, track: Track, data: Path) -> dict[str, Scored]:
+    """The results of a recorded run, computed again from what was said."""
+    sheet = scoring.load(track, data)
+    scored = {}
+    for who in run.head.entrants:
+        decisions = [record.decision for record in run.decisions(who.name)]
+        stopped = "" if run.end else f"the run was stopped after {len(decisions)} of {run.head.decisions} decisions"
+        again = score(track, sheet, who, decisions, run.head.seed, stopped)
+        before = next((result for result in run.end.results if result.entrant == who.name), None) if run.end else None
+        if before:  # where and when it was played is not to be computed
+            then = before.provenance
+            place = {"host": then.host, "sandbox": then.sandbox, "made_at": then.made_at}
+            about = msgspec.structs.replace(again.result.provenance, **place)
+            again = Scored(msgspec.structs.replace(again.result, provenance=about), again.rows)
+        scored[who.name] = again
+    return scored
+
+
+def fresh_folder(folder: Path) -> Path:
+    """Where a run may be recorded. One that was stopped there is kept beside it, marked, and may so be repeated."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return folder
+    if recording.under_way(folder):
+        raise PalestraError(f"{folder}: a run is under way there. Nothing was done; name another.")
+    begun = recording.is_run(folder) or (folder / recording.TICKS).is_file()  # the ticks are there first
+    if not begun or (folder / recording.END).is_file():
+        raise PalestraError(f"{folder} exists and is not a run that was stopped. Nothing was done; name another.")
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}.stopped-{number}")).exists():
+        number += 1
+    folder.rename(aside)
+    return folder

@@ -1,0 +1,57 @@
+"""Real time, for runs before an audience: waits on the clock and on the lines at once."""
+
+import select
+import time
+from collections.abc import Callable, Sequence
+
+from palestra.live.stream import Line
+
+LONGEST_S = 0.02  # between two looks at every line: what a full socket did not take is sent on then
+DEAF_S = 0.002  # the same where a line gives nothing to wait on
+CLOSE_S = 1e-6  # what is found when a deadline has just passed may have come just before it
+AT_ONCE_S = 0.0002  # a wait so short did not wait: what it found may have come before
+
+
+class WallClock:
+    """The host's clock. `idle` is told how long nothing is due, before each wait, and may use some of it."""
+
+    def __init__(self, idle: Callable[[float], None] = lambda left_s: None) -> None:
+        self.idle = idle
+        self._heard = self._listened = time.monotonic()
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def heard(self) -> float:
+        return self._heard
+
+    def wait(self, until: float, lines: Sequence[Line]) -> None:
+        self.idle(until - time.monotonic())
+        numbers = [line.fileno() for line in lines if not line.dead()]
+        poll = select.poll()
+        for number in numbers:
+            if number >= 0:
+                poll.register(number, select.POLLIN)
+        began = time.monotonic()
+        left_s = min(until - began, LONGEST_S if numbers and min(numbers) >= 0 else DEAF_S)
+        empty_at = _wait(poll, left_s) if left_s > 0 else None
+        now = time.monotonic()
+        # What may have come while we were busy, or slept too long, is not charged for it.
+        if empty_at is not None:
+            self._heard = empty_at
+        elif now - began <= AT_ONCE_S:
+            self._heard = self._listened
+        else:
+            self._heard = min(now, max(until - CLOSE_S, began))
+        self._listened = now
+
+
+def _wait(poll: select.poll, left_s: float) -> float | None:
+    """Wait for a line, or exactly so long: poll itself counts whole milliseconds, and rounds up. When all lines were
+    last seen to be silent, if none spoke."""
+    end = time.monotonic() + left_s
+    if poll.poll(int(left_s * 1e3)):
+        return None
+    empty_at = time.monotonic()
+    time.sleep(max(end - empty_at, 0.0))
+    return min(empty_at, end)

@@ -1,0 +1,323 @@
+"""Report pages: what a run earned or what a data set holds, as one HTML file that opens anywhere, also offline.
+
+Pages are made in English and Chinese at once (report_words.py); what is written is one of them, or both in one file,
+for a server to choose from. A result's page shows the truth of the trials it pictures: it is for whoever may know it.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import polars as pl
+
+from palestra.formats.files import write_bytes
+from palestra.records import Estimate, Metric, Result, Text, Track
+from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
+from palestra.text import Words
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from palestra.i18n.phrasebook import Phrasebook
+    from palestra.scoring.score import Scored
+
+LONG = 40  # rows of a table that a page folds away
+HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
+COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
+NONE = "–"
+NUMBER = re.compile(r"[-−+]?\d[\d.,°%\s–−-]*(?: [a-z]{1,6}(?: – [-−]?\d[\d.,]* [a-z]{1,6})?)?")  # 7 s, 7 s – 9 s
+Cell = Text | int | float | bool | None
+Languages = Literal["en", "zh", "both"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column titles; numbers are written as a reader expects."""
+
+    title: Text
+    columns: Sequence[Text]
+    rows: Sequence[Sequence[Cell]]
+    note: Text = ""
+    total: bool = False  # whether the last row sums up the others
+    alone: bool = False  # whether it has a row of the page for itself, however narrow it is
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure as an `<svg>` element, which is put into the page as it is: only from `palestra.report.figures`."""
+
+    title: Text
+    svg: str
+    note: Text = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what it says of this data set alone
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Pictures with captions; a caption without bytes stands alone."""
+
+    title: Text
+    pictures: Sequence[tuple[Text, bytes]]  # caption, PNG
+    note: Text = ""
+
+
+Block = Table | Chart | Gallery
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a result's page says first."""
+
+    entrant: str
+    valid: bool
+    reasons: Sequence[str]
+    headline: tuple[str, str, str]  # what ranks: its title, its value, its interval
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that stands on a page. The track, where it is given, knows the Chinese of what it says."""
+
+    title: Text
+    lead: Text
+    blocks: Sequence[Block]
+    verdict: Verdict | None = None
+    track: Track | None = None
+
+
+def write_page(page: Page, file: Path, language: Languages = "en") -> None:
+    """Write a page whole or not at all. Everything but a chart's SVG is escaped: names come from strangers."""
+    html = _rendered(page, book_of(page.track))
+    write_bytes(file, (html if language == "both" else only(html, language)).encode("utf-8"))
+
+
+def _rendered(page: Page, book: Phrasebook) -> str:
+    """The page in both languages."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def say(cell: Cell) -> Markup:
+        return marked(cell if isinstance(cell, Words) else as_text(cell), book)
+
+    pages = Environment(loader=PackageLoader("palestra", "report"), autoescape=True, undefined=StrictUndefined,
+                        trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    pages.globals |= {"say": say, "shown": as_text, "numeric": _numeric_columns, "data_uri": _data_uri,
+                      "width_px": _width_px, "small": _is_small, "long": LONG}  # fmt: skip
+    sections = [[(i, _with_words(block, i, book)) for i, block in group] for group in _side_by_side(page.blocks)]
+    title = in_both(page.title, book)
+    window = " · ".join(dict.fromkeys((title.en, title.zh)))  # which is in no element that could be hidden
+    return pages.get_template("report.html").render(page=page, window=window, sections=sections)
+
+
+def write_result(track: Track, scored: Scored, data: Path, file: Path, language: Languages = "en") -> None:
+    write_page(result_page(track, scored, data), file, language)
+
+
+def result_page(track: Track, scored: Scored, data: Path, extra: Sequence[Block] = (), pictures: bool = True) -> Page:
+    """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from.
+
+    Pictures of trials have the truth drawn into them: contestants get the page without.
+    """
+    from palestra.report.galleries import galleries
+
+    result = scored.result
+    estimate = result.metrics.get(track.ranks.name, Estimate(math.nan))
+    headline = (metric_title(track.ranks), number(estimate.value, track.ranks.unit), _interval(estimate, track.ranks))
+    verdict = Verdict(result.entrant, result.valid, result.invalid_because, headline)
+    lead = f"{track.id} · {scored.rows.height:,} trials"
+    blocks = [_summary(track, result), *_figures(track, scored), *_breakdowns(track, result),
+              *(galleries(track, scored.rows, data) if pictures else ()), *extra, _provenance(result)]  # fmt: skip
+    return Page(track.title, lead, blocks, verdict, track)
+
+
+def write_data_page(track: Track, data: Path, file: Path, language: Languages = "en") -> None:
+    """The page of a data set, for whoever holds it: where that includes the truth, its distribution shows."""
+    from palestra.report.galleries import samples
+
+    blocks: list[Block] = list(track.describe(data)) if track.describe else []
+    if pictures := samples(track, data):
+        blocks.append(Gallery("Samples", pictures, "Spread evenly over the data set."))
+    lead = Words.same(f"{track.id} · {data.resolve().name}")
+    write_page(Page(f"{track.title}: the data set", lead, blocks, track=track), file, language)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if unit == "deg":
+        return f"{value:,.3f}°"
+    if unit == "" and abs(value) <= 1:
+        return f"{value:.4f}"
+    counted = unit in COUNTED and value == round(value)
+    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
+
+
+def as_text(cell: Cell) -> str:
+    """A table's cell in words."""
+    if cell is None:
+        return NONE
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if isinstance(cell, Words):
+        return cell.en
+    return number(cell) if isinstance(cell, float) else str(cell)
+
+
+def metric_title(metric: Metric) -> str:
+    return metric.title or metric.name
+
+
+def column_title(name: str) -> str:
+    """A column's name as a heading: eye_colour → Eye colour."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def _summary(track: Track, result: Result) -> Table:
+    metrics = [metric for metric in track.metrics if metric.name in result.metrics]
+    published = {name: found for name, found in track.published.items() if any(m.name in found for m in metrics)}
+    units = {"deg": "degrees", "": "share"}
+    rows: list[list[Cell]] = []
+    for metric in metrics:
+        estimate = result.metrics[metric.name]
+        others = [found.get(metric.name) for found in published.values()]
+        beside = ["" if value is None else number(value, metric.unit) for value in others]
+        rows.append([metric_title(metric), number(estimate.value, metric.unit), _interval(estimate, metric),
+                     units.get(metric.unit, metric.unit), metric.better, *beside])  # fmt: skip
+    notes = []
+    if any(result.metrics[metric.name].low is None for metric in metrics):
+        notes.append(f"Too few of the unit “{result.unit}” took part for an interval.")
+    if published:
+        notes.append("† Published on the original data; this data set is another one, so compare with care.")
+    columns = ["Metric", "Value", "95 % interval", "Unit", "Better", *(f"{name} †" for name in published)]
+    return Table("Summary", columns, rows, " ".join(notes), alone=True)
+
+
+def _interval(estimate: Estimate, metric: Metric) -> str:
+    if estimate.low is None or estimate.high is None:
+        return NONE
+    return f"{number(estimate.low, metric.unit)} – {number(estimate.high, metric.unit)}"
+
+
+def _figures(track: Track, scored: Scored) -> Iterator[Block]:
+    from palestra.report import figures
+
+    rows, result = scored.rows, scored.result
+    if track.charts and rows.height:
+        yield from track.charts(rows)
+    if track.caption is None and track.error in rows.columns and _is_graded(rows[track.error]):
+        axis = error_name(track) + (" (°)" if error_unit(track) else "")
+        yield figures.cumulative({result.entrant: rows[track.error].to_numpy()}, axis)
+        if track.direction and set(track.direction) <= set(rows.columns):
+            # What a missing answer is charged says nothing of a direction and would drown the rest.
+            yaw, pitch, error = (answered_of(rows)[name].to_numpy() for name in (*track.direction, track.error))
+            yield figures.direction_map(yaw, pitch, error, f"mean {axis}")
+    if result.by.get(result.unit) and track.ranks.name in result.metrics:
+        overall = result.metrics[track.ranks.name].value
+        yield figures.per_unit(result.by[result.unit], track.ranks, overall)
+
+
+def _is_graded(errors: pl.Series) -> bool:
+    """Whether errors differ by more than being there or not: a curve of right and wrong says nothing."""
+    return not errors.is_empty() and (errors.dtype.is_float() or bool((errors.cast(pl.Float64) > 1).any()))
+
+
+def answered_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The trials that have an answer."""
+    return rows.filter("answered") if "answered" in rows.columns else rows
+
+
+def _breakdowns(track: Track, result: Result) -> Iterator[Table]:
+    """One table per group, each ended by the numbers over all trials."""
+    for name, rows in result.by.items():
+        if not rows or (name == result.unit and all(row.get("trials") == 1 for row in rows)):
+            continue  # units of one trial each are what the trials' own table says
+        metrics = [metric for metric in track.metrics if metric.name in rows[0] and metric.name in result.metrics]
+        cells: list[list[Cell]] = [
+            [as_text(row[name]), row.get("trials"), *(number(row[m.name], m.unit) for m in metrics)] for row in rows
+        ]
+        overall = [result.metrics[metric.name].value for metric in metrics]
+        # Where the whole is the mean of the groups, as for the steps of gaze prediction, papers call it the average.
+        means = [sum(row[metric.name] for row in rows) / len(rows) for metric in metrics]
+        averaged = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in zip(means, overall, strict=True))
+        trials = sum(row.get("trials") or 0 for row in rows)
+        last: list[Cell] = ["Average" if averaged and len(rows) > 1 else "All", trials]
+        cells.append([*last, *(number(value, m.unit) for value, m in zip(overall, metrics, strict=True))])
+        columns = [column_title(name), "Trials", *map(metric_title, metrics)]
+        yield Table(f"By {column_title(name).lower()}", columns, cells, total=True)
+
+
+def _provenance(result: Result) -> Table:
+    about = msgspec.to_builtins(result.provenance)
+    about |= {f"setting {name}": value for name, value in about.pop("settings").items()}
+    told = {name: value if name == "sandbox" else Words.same(str(value)) for name, value in about.items()}
+    rows: list[list[Cell]] = [[column_title(name), value] for name, value in told.items()]
+    return Table("Where this result comes from", ["", ""], rows, alone=True)
+
+
+def error_name(track: Track) -> str:
+    return column_title(track.error.removesuffix("_deg")).lower()
+
+
+def error_unit(track: Track) -> str:
+    return "deg" if track.error.endswith("_deg") else ""
+
+
+def _numeric_columns(table: Table) -> list[bool]:
+    """Which columns hold numbers, and so are set to the right."""
+    written = [[as_text(cell) for cell in row] for row in table.rows]
+    columns = [[row[i] for row in written if row[i] not in ("", NONE)] for i in range(len(table.columns))]
+    return [all(NUMBER.fullmatch(text) for text in column) for column in columns]
+
+
+def _data_uri(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
+
+
+def _side_by_side(blocks: Sequence[Block]) -> Iterator[list[tuple[int, Block]]]:
+    """Blocks in order; narrow neighbours together, two in a row where the page is wide enough."""
+    group: list[tuple[int, Block]] = []
+    for i, block in enumerate(blocks):
+        if group and (_is_wide(block) or _is_wide(group[-1][1])):
+            yield group
+            group = []
+        group.append((i, block))
+    if group:
+        yield group
+
+
+def _is_wide(block: Block) -> bool:
+    if isinstance(block, Table):
+        return block.alone or len(block.columns) > HALF_COLUMNS or len(block.rows) > LONG
+    return not isinstance(block, Chart) or _width_px(block) > HALF_PX
+
+
+def _width_px(chart: Chart) -> float:
+    """How wide a chart is meant to be: all are shown at their own size, so that their words are of one size."""
+    size = re.search(r'viewBox="\S+ \S+ (\S+) \S+"', chart.svg)
+    return float(size[1]) * 4 / 3 if size else HALF_PX  # points to CSS pixels
+
+
+def _is_small(gallery: Gallery) -> bool:
+    """Whether its pictures are single ones, of which more than two fit beside each other."""
+    sizes = [struct.unpack(">II", data[16:24]) for _, data in gallery.pictures if data]  # from the PNG header
+    return all(width < 2 * height for width, height in sizes)
+
+
+def _with_words(block: Block, i: int, book: Phrasebook) -> Block:
+    """A chart in both languages, with ids that no other chart on the page has: matplotlib numbers them alike."""
+    if not isinstance(block, Chart):
+        return block
+    own = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>c{i}-", block.svg)
+    own = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", own, count=1)
+    return replace(block, svg=marked_figure(own, book, block.words))

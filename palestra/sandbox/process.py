@@ -1,0 +1,159 @@
+"""A program that runs in a sandbox, seen from our side."""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from palestra.sandbox import output
+from palestra.sandbox.plan import Plan
+from palestra.text import human_bytes
+
+KEEPER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from palestra.sandbox.keeper import main; main()"
+ROOT = Path(__file__).parent.parent.parent
+KILL_S = 8.0  # the keeper itself gives up after five
+SIGNALS = {
+    signal.SIGSEGV: "a bad memory access",
+    signal.SIGBUS: "a bad memory access",
+    signal.SIGABRT: "it gave up",
+    signal.SIGFPE: "a bad calculation",
+    signal.SIGILL: "a bad instruction",
+    signal.SIGSYS: "a forbidden system call",
+    signal.SIGXFSZ: "a file grew too large",
+    signal.SIGKILL: "killed from inside, or short of memory",
+}
+
+
+class Report(msgspec.Struct, frozen=True):
+    """How a program ended, as its keeper saw it."""
+
+    cause: str  # ended, killed (by us), wall, cpu, memory, tmp, broken
+    code: int  # the exit code, or a signal's number below 0
+    broken: str  # what failed before the program ran
+    clean: bool  # whether nothing is left of it
+    cpu_s: float
+    memory_bytes: int  # the most that was in use
+    group: str  # the control group that limited it; empty where rlimits did
+
+
+class Running:
+    """One program and all that it starts. Closing it, or losing it, kills them."""
+
+    def __init__(self, plan: Plan, sock: socket.socket | None) -> None:
+        self.plan = plan
+        self.bundle = plan.folder  # where the program finds it
+        self._report: Report | None = None
+        self._output = os.memfd_create("palestra-output")
+        self._control, theirs = socket.socketpair()
+        child = -1 if sock is None else sock.fileno()
+        words = [str(ROOT), str(theirs.fileno()), str(child), str(self._output)]
+        passed = [theirs.fileno(), self._output, *([child] if sock else [])]
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", KEEPER, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            pass_fds=passed,
+            start_new_session=True,  # Ctrl-C is for us
+        )
+        theirs.close()
+        data = plan.encode()
+        with contextlib.suppress(OSError):  # the keeper may be dead already; `why` then says so
+            self._control.sendall(struct.pack("<I", len(data)) + data)
+
+    @property
+    def keeper_pid(self) -> int:
+        return self._keeper.pid
+
+    @property
+    def alive(self) -> bool:
+        return not self.wait(0)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the end, at most so long; whether it has ended, with all that it started."""
+        if self._report is None and self._readable(timeout_s):
+            with contextlib.suppress(OSError):
+                data = b"".join(iter(lambda: self._control.recv(1 << 16), b""))
+                self._report = msgspec.json.decode(data, type=Report) if data else None
+            code = self._keeper.wait()
+            if self._report is None:
+                self._report = Report("broken", 0, f"its keeper ended (code {code})", False, 0, 0, "")
+        return self._report is not None
+
+    def _readable(self, timeout_s: float | None) -> bool:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        return bool(poll.poll(None if timeout_s is None else timeout_s * 1000))
+
+    def kill(self) -> None:
+        """End it and all that it started; they are gone when this returns."""
+        if self._report is None:
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_WR)
+            if not self.wait(KILL_S):
+                self._keeper.kill()  # the program dies with it
+                self.wait()
+
+    def why(self) -> str:
+        """How it ended, in words for people; that it runs, while it does."""
+        if not self.wait(0) or self._report is None:
+            return "it is running"
+        return words_of(self._report, self.plan)
+
+    @property
+    def report(self) -> Report | None:
+        """What the keeper saw, once the program has ended."""
+        return self._report
+
+    @property
+    def output(self) -> str:
+        """What it printed so far: the start and the end, where it was more than is kept."""
+        return output.text(self._output, self.plan.output_bytes) if self._output >= 0 else ""
+
+    def close(self) -> None:
+        """Kill it and let go of everything; its report stays, its output does not."""
+        if self._output >= 0:
+            self.kill()
+            self._control.close()
+            os.close(self._output)
+            self._output = -1
+
+    def __enter__(self) -> "Running":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def words_of(report: Report, plan: Plan) -> str:
+    reasons = {
+        "killed": "killed by us",
+        "wall": f"killed: it ran longer than {plan.wall_s:g} s",
+        "cpu": f"killed: it used more than {plan.cpu_s:g} s of processor time",
+        "memory": f"killed: it used more than {human_bytes(plan.memory_bytes)} of memory",
+        "tmp": f"killed: it wrote more than {human_bytes(plan.tmp_bytes)} of temporary files",
+        "broken": f"it was never started: {report.broken}",
+    }
+    left = "" if report.clean or report.cause == "broken" else "; some of its processes could not be killed"
+    return reasons.get(report.cause, _ended(report.code)) + left
+
+
+def _ended(code: int) -> str:
+    if code >= 0:
+        return f"ended by itself with exit code {code}"
+    try:
+        number = signal.Signals(-code)
+    except ValueError:
+        return f"ended by signal {-code}"
+    return f"ended by signal {-code} ({number.name}{': ' if number in SIGNALS else ''}{SIGNALS.get(number, '')})"

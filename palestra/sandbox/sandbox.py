@@ -1,0 +1,221 @@
+"""Runs a program that nobody trusts: without network, files, processes and privileges, within limits, killed for sure.
+
+    bubblewrap  its own mounts, processes, network and user; system call filter; control group, or rlimits
+    landlock    the same by our own system calls where namespaces can be had, with Landlock on top; without namespaces
+                Landlock, a stricter filter and rlimits
+    rlimits     limits alone: for programs that are trusted
+
+Between us and each program stands a keeper (keeper.py): the program ends though we be killed.
+"""
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from palestra.errors import PalestraError
+from palestra.sandbox import landlock, mounts, seccomp
+from palestra.sandbox.plan import SOCKET_FD, Plan
+from palestra.sandbox.process import Running
+
+PYTHON = sys.executable  # the interpreter that programs are run with; it is the same one inside
+GIB = 1 << 30
+FREE_CORES = "PALESTRA_FREE_CORES"  # set where we are pinned to a core: what is left for programs, as 0,2,3
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a program and all that it starts may use together."""
+
+    memory_bytes: int = 4 * GIB  # with control groups what lies in /tmp counts as well
+    pids: int = 256  # processes and threads
+    cpu_s: float = 3600.0
+    wall_s: float = 3600.0
+    tmp_bytes: int = GIB // 4
+    output_bytes: int = 1 << 16  # printed; half from the start and half from the end are kept
+
+
+class Backend(msgspec.Struct, frozen=True):
+    """One way to contain a program on this machine."""
+
+    name: str  # bubblewrap, landlock, rlimits
+    works: bool
+    contains: bool  # whether untrusted programs may run in it
+    reason: str  # what it consists of here, or why it does not work
+    advice: str = ""  # how to get it
+    namespaces: bool = True  # its own processes, network and mounts
+    groups: bool = True  # control groups, where they can be had
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+ADVICE = {
+    "bubblewrap": "apt-get install -y bubblewrap (and allow user namespaces for ordinary users: "
+    "sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0)",
+    "landlock": "a Linux kernel of 5.13 or later with Landlock (lsm=landlock,…), on x86_64 or aarch64",
+}
+
+
+def start(
+    backend: Backend,
+    command: Sequence[str],
+    bundle: Path,
+    limits: Limits = Limits(),  # noqa: B008 - it is frozen
+    sock: socket.socket | None = None,
+    environment: Mapping[str, str] | None = None,
+    site: Path | None = None,
+) -> Running:
+    """Start a program in its bundle's folder. The caller closes its copy of `sock`, the program's end of a socket pair;
+    the program finds it by PALESTRA_FD. `site` is a folder that `install_wheels` filled."""
+    return Running(plan(backend, command, Sees(bundle, site), limits, environment, sock is not None), sock)
+
+
+class Sees(msgspec.Struct, frozen=True):
+    """The folders of its own that a program sees."""
+
+    bundle: Path
+    site: Path | None = None  # its installed wheels
+    site_writable: bool = False  # while they are being installed
+    data: Path | None = None  # that it may read; it is told where by PALESTRA_DATA
+    answer: Path | None = None  # a file that it is to write, by PALESTRA_ANSWER; it grows to `tmp_bytes` at most
+
+
+def plan(
+    backend: Backend,
+    command: Sequence[str],
+    sees: Sees,
+    limits: Limits,
+    environment: Mapping[str, str] | None = None,
+    has_socket: bool = False,
+) -> Plan:
+    """What the keeper is told."""
+    alone = backend.name == "bubblewrap" or (backend.name == "landlock" and backend.namespaces)
+    bound, links = mounts.system()
+    bundle = _pair(sees.bundle, mounts.BUNDLE, alone)
+    site = [_pair(sees.site, mounts.SITE, alone)] if sees.site else []
+    data = [_pair(sees.data, mounts.DATA, alone)] if sees.data else []
+    answer = [_file_pair(sees.answer, mounts.ANSWER, alone)] if sees.answer else []
+    pairs = [*bound, *mounts.interpreter(), bundle, *data, *([] if sees.site_writable else site)]
+    _check_reachable(backend, alone, [*pairs, *answer], [sees.bundle, *([sees.data] if sees.data else [])])
+    least = minimal_environment(bundle[1], site[0][1] if site else None)
+    told = {"PALESTRA_FD": str(SOCKET_FD)} if has_socket else {}
+    told |= {name: pair[1] for name, found in (("PALESTRA_DATA", data), ("PALESTRA_ANSWER", answer)) for pair in found}
+    return Plan(
+        backend=backend.name,
+        command=list(command),
+        folder=bundle[1],
+        environment=least | dict(environment or {}) | told,
+        readable=mounts.arrange(pairs),
+        links=links,
+        namespaces=alone,
+        groups=backend.groups,
+        package=str(mounts.PACKAGE),
+        scratch=tempfile.gettempdir(),
+        bwrap=shutil.which("bwrap") or "",
+        setpriv=shutil.which("setpriv") or "",
+        writable=[*(site if sees.site_writable else []), *answer],
+        cores=free_cores(),
+        **msgspec.structs.asdict(limits),
+    )
+
+
+def minimal_environment(bundle: str, site: str | None) -> dict[str, str]:
+    """All that a program finds in its environment: nothing of ours."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/tmp",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "USER": "entrant",
+        "LOGNAME": "entrant",
+        "PYTHONPATH": mounts.import_path(site),
+        "PYTHONUNBUFFERED": "1",  # what it printed before it was killed is kept
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PALESTRA_BUNDLE": bundle,
+    }
+
+
+def _pair(folder: Path, inside: str, alone: bool) -> tuple[str, str]:
+    real = os.path.realpath(folder)
+    if not Path(real).is_dir():
+        raise PalestraError(f"{folder} is no folder.")
+    return real, inside if alone else real
+
+
+def _file_pair(file: Path, inside: str, alone: bool) -> tuple[str, str]:
+    """A file alone, and not its folder: nothing can be put beside it, and a limit on the size of files bounds it."""
+    real = os.path.realpath(file)
+    if not Path(real).is_file():
+        raise PalestraError(f"{file} is no file.")
+    return real, f"{inside}/{file.name}" if alone else real
+
+
+def free_cores() -> list[int]:
+    """Where programs run while we have a core for ourselves; empty where we have not."""
+    words = os.environ.get(FREE_CORES, "").split(",")
+    return [int(word) for word in words if word.isdecimal()]
+
+
+def _check_reachable(backend: Backend, alone: bool, pairs: Sequence[tuple[str, str]], own: Sequence[Path]) -> None:
+    """Started by root, a program gets a user id of its own, with which it must be able to read its files; without
+    mounts of its own it must also be able to walk to them."""
+    if os.getuid() != 0 or not backend.contains:
+        return
+    closed = next(filter(None, map(mounts.unreadable, own)), "")
+    closed = closed or ("" if alone else mounts.closed_to_others(source for source, _ in pairs))
+    if closed:
+        raise PalestraError(
+            f"{closed} is closed to other users, and a program runs as a user without privileges: chmod o+rX it."
+        )
+
+
+def choose(trusted: bool = False) -> Backend:
+    """The best backend that works here. `trusted` allows one that only limits."""
+    for backend in probe():
+        if backend.works and (backend.contains or trusted):
+            return backend
+    found = "; ".join(
+        f"{backend.name}: {backend.reason} To get it: {backend.advice}" for backend in probe() if backend.advice
+    )
+    raise PalestraError(f"No sandbox works on this machine, and the program is not trusted. {found}")
+
+
+@cache
+def probe() -> list[Backend]:
+    """What this machine can do, best first. Each is tried with a small program, once."""
+    from palestra.sandbox.probe import try_backend
+
+    bubblewrap = Backend("bubblewrap", True, True, "", ADVICE["bubblewrap"])
+    lock = Backend("landlock", True, True, "", ADVICE["landlock"])
+    bare = msgspec.structs.replace(lock, namespaces=False)
+    tried = [try_backend(bubblewrap, _lacks_bubblewrap()), try_backend(lock, _lacks_landlock())]
+    if not tried[1].works:
+        without = try_backend(bare, _lacks_landlock())
+        tried[1] = (
+            without
+            if without.works
+            else msgspec.structs.replace(tried[1], reason=f"{tried[1].reason} {without.reason}")
+        )
+    limits = Backend(
+        "rlimits", True, False, "limits memory, time and processes but contains nothing: for trusted programs"
+    )
+    return [*tried, limits]
+
+
+def _lacks_bubblewrap() -> str:
+    if not sys.platform.startswith("linux") or not seccomp.supported():
+        return f"it needs Linux on x86_64 or aarch64, and this is {sys.platform} on {os.uname().machine}."
+    missing = [name for name in ("bwrap", "setpriv") if shutil.which(name) is None]
+    return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed." if missing else ""
+
+
+def _lacks_landlock() -> str:
+    if not sys.platform.startswith("linux") or not seccomp.supported():
+        return f"it needs Linux on x86_64 or aarch64, and this is {sys.platform} on {os.uname().machine}."
+    return "" if landlock.version() else "this kernel has no Landlock."

@@ -1,0 +1,88 @@
+"""The data set of the live near-eye contest: training data as near_eye.py has it, and testers nobody has seen.
+
+data.toml                                  the display: plane_distance, unit
+people.csv                                 person,sex,age,ethnicity,glasses,makeup,eye_colour (optional)
+points.csv                                 tester,point in the order of play (optional; else folders are listed)
+train/<person>/<group>/labels.csv          frame,x,y
+train/<person>/<group>/{left,right}/<frame>.png
+test/<tester>/{left,right}/<point>.png     for the organiser alone: contestants get them live
+truth/<tester>.csv                         point,x,y
+"""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palestra.errors import refuse
+from palestra.formats.files import folder, folders_in, read_bytes
+from palestra.formats.number_lists import read_numbers
+from palestra.tracks.near_eye.format import EYES
+
+KEY = ("tester", "point")
+SHAPE = (400, 640)  # of a picture, height × width
+MAX_PICTURE_BYTES = 8_000_000
+
+
+def read_points(data: Path) -> pl.DataFrame:
+    """Every point that testers look at (tester, point), in the order of play."""
+    file = data / "points.csv"
+    points = _listed_in(file) if file.is_file() else _found_in(folder(data / "test"))
+    if points.is_empty():
+        refuse(str(data), "no points", "test/<tester>/{left,right}/<point>.png")
+    return points
+
+
+def read_truth(data: Path) -> pl.DataFrame:
+    """Where the points were (tester, point, x, y)."""
+    files = [(path.stem, path) for path in sorted(folder(data / "truth").glob("[!.]*.csv"))]
+    if not files:
+        refuse(str(data / "truth"), "no points", "truth/<tester>.csv with point,x,y")
+    return read_numbers(files, ("tester",), "point", ("x", "y"), header=True)
+
+
+def image_file(data: Path, tester: str, point: str, eye: str) -> Path:
+    """Where the picture of one eye is."""
+    return data / "test" / tester / eye / f"{point}.png"
+
+
+def read_eyes(data: Path, tester: str, point: str) -> dict[str, NDArray[np.uint8]]:
+    """Both eyes as they are sent: grey, 400 × 640, by the eye's name."""
+    return {eye: _read_grey(image_file(data, tester, point, eye)) for eye in EYES}
+
+
+def require_eyes(data: Path, points: pl.DataFrame) -> None:
+    """Refuse a data set with a picture that is missing or broken: it must not come out when half the points are played.
+
+    All of them take less than half a second to read.
+    """
+    for tester, point in points.select(KEY).rows():
+        read_eyes(data, tester, point)
+
+
+def _read_grey(file: Path) -> NDArray[np.uint8]:
+    packed = np.frombuffer(read_bytes(file, MAX_PICTURE_BYTES), np.uint8)
+    image = cv2.imdecode(packed, cv2.IMREAD_GRAYSCALE)
+    if image is None or image.shape != SHAPE:
+        found = "no picture" if image is None else f"a picture of {image.shape[0]} × {image.shape[1]}"
+        refuse(str(file), found, f"a picture of {SHAPE[0]} × {SHAPE[1]} pixels (height × width)")
+    return np.asarray(image, np.uint8)
+
+
+def _listed_in(file: Path) -> pl.DataFrame:
+    try:
+        points = pl.read_csv(file, columns=list(KEY), schema_overrides=dict.fromkeys(KEY, pl.String))
+    except pl.exceptions.PolarsError as error:
+        refuse(str(file), str(error).splitlines()[0], f"a CSV with the columns {','.join(KEY)}")
+    return points.select(KEY)
+
+
+def _found_in(testers: Path) -> pl.DataFrame:
+    rows = [
+        (tester.name, picture.stem)
+        for tester in sorted(folders_in(testers))
+        for picture in sorted(folder(tester / "left").glob("[!.]*.png"))
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(KEY, pl.String), orient="row")

@@ -1,0 +1,155 @@
+"""The simulated table's cases as referees and teams read them: a numbered catalogue, groups, criteria in words."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from palestra.contest.match.cases import Case, Goal, Group, Thing
+from palestra.text import Words
+from palestra.tracks.tabletop.simulator import case as table_case
+from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
+from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_WORDS, OR, name_of, sentence
+from palestra.tracks.tabletop.simulator.objects import (
+    CLEARANCE,
+    COLOURS,
+    KINDS,
+    Scene,
+    half_extents,
+    height_of,
+)
+from palestra.tracks.tabletop.simulator.objects import Thing as Placed
+
+GROUP_TITLES = {
+    "pick": Words("Pick", "抓取"),
+    "place": Words("Place", "放置"),
+    "stack": Words("Stack", "堆叠"),
+    "insert": Words("Insert", "插入"),
+    "long": Words("Long tasks", "长程任务"),
+}
+_Key = tuple[str, str, tuple[float, ...], int]  # kind, colour, size, and which of those alike in one scene
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """All objects that cases use, each with its number."""
+
+    keys: dict[_Key, int]
+    things: tuple[Thing, ...]
+
+    def numbers(self, scene: Scene) -> dict[str, int]:
+        """Of a scene's things, by their ids."""
+        return {thing.id: self.keys[key] for thing, key in zip(scene.things, _keys(scene), strict=True)}
+
+
+def catalogue(*sets: Iterable[table_case.Case]) -> Catalogue:
+    """Numbered set by set, so that what was published keeps its numbers when hidden cases come to it."""
+    keys: dict[_Key, int] = {}
+    things: list[Thing] = []
+    for cases in sets:
+        found = {key: thing for case in cases for key, thing in zip(_keys(case.scene), case.scene.things, strict=True)}
+        for key, thing in sorted(found.items(), key=lambda pair: _place(pair[0])):
+            if key not in keys:
+                keys[key] = len(keys) + 1
+                things.append(_described(keys[key], thing))
+    return Catalogue(keys, tuple(things))
+
+
+def _keys(scene: Scene) -> list[_Key]:
+    """One object may stand in many scenes; a scene with two alike needs both. How far a drawer is open is no matter."""
+    keys: list[_Key] = []
+    for thing in scene.things:
+        alike = (thing.kind, thing.colour, () if thing.kind == "drawer" else thing.size)
+        keys.append((*alike, sum(key[:3] == alike for key in keys)))
+    return keys
+
+
+def _place(key: _Key) -> tuple[int, int, tuple[float, ...], int]:
+    kind, colour, size, which = key
+    return list(KINDS).index(kind), list(COLOURS).index(colour), size, which
+
+
+def _described(number: int, thing: Placed) -> Thing:
+    name = Words(sentence(name_of(thing, "en").removeprefix("the "), "en").rstrip("."), name_of(thing, "zh"))
+    return Thing(number, name, thing.kind, extent_mm(thing), colour=thing.colour)
+
+
+def extent_mm(thing: Placed) -> tuple[int, ...]:
+    """Length, width and height; of round things diameter and height."""
+    half_x, half_y = half_extents(thing)
+    across = (half_x,) if is_round(thing.kind) else (half_x, half_y)
+    return (*(round(2000 * half) for half in across), round(1000 * height_of(thing)))
+
+
+def is_round(kind: str) -> bool:
+    return KINDS[kind].round and kind != "round_socket"  # whose block is square
+
+
+def size_text(thing: Thing) -> str:
+    """As drawings write it: ⌀60 × 80, 44 × 44 × 44."""
+    return ("⌀" if is_round(thing.model) else "") + " × ".join(map(str, thing.size_mm))
+
+
+def hole_text(thing: Placed) -> str:
+    """Of a socket: what it takes, with the room around it."""
+    width = round(1000 * (thing.size[0] * (2 if thing.kind == "round_socket" else 1) + 2 * CLEARANCE))
+    return f"⌀{width}" if thing.kind == "round_socket" else f"{width} × {width}"
+
+
+def kind_words(kind: str) -> Words:
+    return Words(*KIND_WORDS[kind])
+
+
+def colour_words(colour: str) -> Words:
+    return Words(*COLOUR_WORDS[colour])
+
+
+# What must hold
+
+
+def criterion(goal: SubGoal, scene: Scene) -> Words:
+    """When a sub-goal is met, in words about the scene's own things."""
+    things = {thing.id: thing for thing in scene.things}
+    return Words(_criterion(goal, things, "en"), _criterion(goal, things, "zh"))
+
+
+def _criterion(goal: SubGoal, things: dict[str, Placed], language: str) -> str:
+    ways = [AND[language].join(_said(each, things, language) for each in way) for way in goal.any_of]
+    return sentence(OR[language].join(ways), language)
+
+
+def _said(condition: Condition, things: dict[str, Placed], language: str) -> str:
+    rule = RULES[condition.rule]
+    names = [name_of(things[each], language) for each in condition.of]
+    text = rule.criterion_zh if language == "zh" else rule.criterion_en
+    return text.format(*names, all=("、" if language == "zh" else ", ").join(names))
+
+
+def general(rule: str) -> Words:
+    """A rule about things that have no names: A, B, C."""
+    letters = "ABCDE"[: max(len(RULES[rule].kinds), 3)]
+    found = RULES[rule]
+    english = found.criterion_en.format(*letters, all="A, B, C")
+    return Words(sentence(english, "en"), sentence(found.criterion_zh.format(*letters, all="A、B、C"), "zh"))
+
+
+# A match
+
+
+def sheet(cases: Sequence[table_case.Case], known: Catalogue) -> tuple[Group, ...]:
+    """What is played, in the groups that the rules name."""
+    return tuple(
+        Group(name, title, tuple(_case(case, known) for case in cases if case.group == name))
+        for name, title in GROUP_TITLES.items()
+        if any(case.group == name for case in cases)
+    )
+
+
+def _case(case: table_case.Case, known: Catalogue) -> Case:
+    goals = tuple(Goal(goal.id, Words(goal.en, goal.zh), criterion(goal, case.scene)) for goal in case.goals)
+    numbers = tuple(sorted(known.numbers(case.scene).values()))
+    return Case(case.id, Words(case.said("en"), case.said("zh")), goals, numbers, layout_digest(case.scene))
+
+
+def layout_digest(scene: Scene) -> str:
+    """Of a recorded reference layout: other places, another digest."""
+    return hashlib.sha256(msgspec.json.encode(scene, order="deterministic")).hexdigest()

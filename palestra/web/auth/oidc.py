@@ -1,0 +1,320 @@
+"""Sign-in through another site (OpenID Connect), where the organiser has set one: authorization code with PKCE.
+
+`begin` gives the address to send a browser to, and what must be kept until it is back (`seal` puts that in a cookie).
+`finish` takes what it came back with, and says who that is. Nothing is fetched unless an issuer is set. The other site
+is believed only in what it signed, and its answers are limited in size and time. `now` is in ms since 1970, UTC.
+"""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import ssl
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
+
+import httpx
+import msgspec
+from sqlalchemy import Connection, insert, select
+
+from palestra.contest.storage.tables import identities
+from palestra.errors import Told, clean, clip
+from palestra.web.auth.id_token import Identity, identity_of, same
+
+KEPT_MS = 10 * 60_000  # how long somebody may take to sign in there
+LONGEST_BYTES = 256 * 1024  # of any answer
+ANSWER_S = 10.0  # from the request to the last byte of its answer
+
+# What reading JSON may raise: text that is not UTF-8, and brackets by the thousand, have errors of their own.
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+T = TypeVar("T")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the organiser sets. Without an issuer, nobody signs in this way."""
+
+    issuer: str = ""  # exactly as the site names itself
+    client_id: str = ""
+    client_secret: str = ""  # empty: a public client, which PKCE alone protects
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    answer_s: float = ANSWER_S
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is kept in the browser while somebody signs in elsewhere."""
+
+    state: str
+    nonce: str
+    verifier: str
+    redirect_uri: str
+    made_at: int
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """What the other site says of itself."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+
+
+class _Tokens(msgspec.Struct):
+    id_token: str
+
+
+class _Fault(msgspec.Struct):
+    error: str
+    error_description: str = ""
+
+
+class _Keys(msgspec.Struct):
+    keys: list[dict[str, Any]]
+
+
+async def begin(settings: Settings, redirect_uri: str, now: int) -> tuple[str, Kept]:
+    """Where to send the browser, and what to keep until it is back."""
+    provider = await _discover(settings)
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    kept = Kept(state, nonce, verifier, redirect_uri, now)
+    return authorization_url(settings, provider, kept), kept
+
+
+def authorization_url(settings: Settings, provider: Provider, kept: Kept) -> str:
+    asked = {
+        "response_type": "code",
+        "client_id": settings.client_id,
+        "redirect_uri": kept.redirect_uri,
+        "scope": " ".join(dict.fromkeys(("openid", *settings.scopes))),
+        "state": kept.state,
+        "nonce": kept.nonce,
+        "code_challenge": _base64(hashlib.sha256(kept.verifier.encode()).digest()),
+        "code_challenge_method": "S256",
+    }
+    joint = "&" if urlsplit(provider.authorization_endpoint).query else "?"
+    return provider.authorization_endpoint + joint + urlencode(asked)
+
+
+async def finish(settings: Settings, kept: Kept, query: Mapping[str, str], now: int) -> Identity:
+    """Who came back, by the query they came back with."""
+    code = code_of(settings, kept, query, now)
+    provider = await _discover(settings)
+    token = await _exchange(settings, provider, kept, code)
+    keys = await _fetch(settings, "GET", provider.jwks_uri, _Keys)
+    return identity_of(settings.issuer, settings.client_id, token, keys.keys, kept.nonce, now)
+
+
+def code_of(settings: Settings, kept: Kept, query: Mapping[str, str], now: int) -> str:
+    """The code that somebody came back with, if it is the answer to what we asked of this very browser."""
+    if not kept.made_at <= now < kept.made_at + KEPT_MS:
+        raise Told("Signing in took longer than 10 minutes. Please begin again.", "登录用时超过 10 分钟，请重新开始。")
+    if not same(query.get("state", ""), kept.state):
+        raise Told(
+            "This sign-in was not begun in this browser, or another one was begun after it. Begin again.",
+            "这次登录不是在本浏览器中发起的，或之后又发起了另一次。请重新开始。",
+        )
+    if query.get("iss", settings.issuer) != settings.issuer:
+        raise Told(
+            f"The answer comes from {clip(query['iss'])}, expected {settings.issuer}.",
+            f"回应来自 {clip(query['iss'])}，应来自 {settings.issuer}。",
+        )
+    if "error" in query:
+        said = clean(query.get("error_description") or query["error"])
+        raise Told(
+            f"{settings.issuer} did not sign you in. It says: {said}",
+            f"{settings.issuer} 未让您登录。对方的说明：{said}",
+        )
+    if not query.get("code"):
+        raise Told(
+            f"{settings.issuer} sent you back without a code. Please begin again.",
+            f"{settings.issuer} 返回时没有附带授权码，请重新开始。",
+        )
+    return query["code"]
+
+
+def account_of(connection: Connection, identity: Identity) -> str | None:
+    """The account of somebody who signed in before."""
+    asked = select(identities.c.account).where(identities.c.subject == _subject(identity))
+    return connection.execute(asked).scalar()
+
+
+def bind(connection: Connection, identity: Identity, account: str) -> None:
+    """Remember whose account it is; the connection is that of the only writer, who found that it has none."""
+    connection.execute(insert(identities).values(subject=_subject(identity), account=account))
+
+
+def seal(kept: Kept, secret: bytes) -> str:
+    """What is kept, as a cookie that only we can have made."""
+    body = _base64(msgspec.json.encode(kept))
+    return f"{body}.{_base64(_signature(body, secret))}"
+
+
+def unseal(cookie: str, secret: bytes) -> Kept:
+    body, _, signature = cookie.partition(".")
+    if not same(signature, _base64(_signature(body, secret))):
+        raise Told(
+            "What this browser kept of the sign-in is missing or was changed. Please begin again.",
+            "本浏览器保存的登录信息缺失或被改动，请重新开始。",
+        )
+    return msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=Kept)
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse settings that cannot work or would not be safe."""
+    if not settings.issuer:
+        raise Told(
+            "Sign-in through another site is not set up: no issuer is set.",
+            "尚未设置通过其他网站登录：没有填写签发方（issuer）。",
+        )
+    parts = _require_safe(settings.issuer, "issuer", loopback=True)
+    if parts.query:
+        raise Told(
+            f"{clip(settings.issuer)}: an issuer is an address without a query, as the site names itself.",
+            f"{clip(settings.issuer)}：签发方（issuer）应为不带查询参数的网址，与该网站的自称一致。",
+        )
+    if not settings.client_id:
+        raise Told(
+            f"{settings.issuer}: no client id is set; the site gives one when you register there.",
+            f"{settings.issuer}：没有填写 client id；在该网站注册应用后即可获得。",
+        )
+
+
+async def _discover(settings: Settings) -> Provider:
+    check_settings(settings)
+    address = settings.issuer.removesuffix("/") + "/.well-known/openid-configuration"
+    provider = await _fetch(settings, "GET", address, Provider)
+    if provider.issuer != settings.issuer:
+        raise Told(
+            f"{address} names itself {clip(provider.issuer)}, expected exactly {settings.issuer!r}.",
+            f"{address} 自称 {clip(provider.issuer)}，应与 {settings.issuer!r} 完全一致。",
+        )
+    loopback = _is_loopback(urlsplit(settings.issuer).hostname)
+    for field in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        _require_safe(getattr(provider, field), f"{field} of {settings.issuer}", loopback)
+    return provider
+
+
+async def _exchange(settings: Settings, provider: Provider, kept: Kept, code: str) -> str:
+    """The ID token for a code."""
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": kept.redirect_uri,
+        "code_verifier": kept.verifier,
+    }
+    headers = {}
+    if settings.client_secret and "client_secret_basic" in provider.token_endpoint_auth_methods_supported:
+        both = f"{quote(settings.client_id, safe='')}:{quote(settings.client_secret, safe='')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
+    else:
+        form["client_id"] = settings.client_id
+        form |= {"client_secret": settings.client_secret} if settings.client_secret else {}
+    return (await _fetch(settings, "POST", provider.token_endpoint, _Tokens, data=form, headers=headers)).id_token
+
+
+async def _fetch(settings: Settings, method: str, url: str, kind: type[T], **sent: Any) -> T:
+    """An answer of the other site, as the record it should be."""
+    try:
+        async with asyncio.timeout(settings.answer_s):
+            status, body = await _bytes_of(method, url, **sent)
+    except TimeoutError:
+        raise Told(
+            f"{url} did not answer within {settings.answer_s:g} s. Please try again.",
+            f"{url} 在 {settings.answer_s:g} 秒内没有回应，请重试。",
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise Told(
+            f"{url} cannot be reached ({clean(str(error)) or type(error).__name__}).",
+            f"无法连接 {url}（{clean(str(error)) or type(error).__name__}）。",
+        ) from None
+    if status != 200:
+        raise Told(
+            f"{url} answered {status}{_fault_in(body)}. Please begin again.",
+            f"{url} 的回应为 {status}{_fault_in(body)}。请重新开始。",
+        )
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except NO_JSON as error:
+        raise Told(
+            f"{url} answered something else than OpenID Connect asks for ({error}).",
+            f"{url} 的回应不符合 OpenID Connect 的要求（{error}）。",
+        ) from None
+
+
+async def _bytes_of(method: str, url: str, **sent: Any) -> tuple[int, bytes]:
+    """The status and the body of an answer; how long that may take, `_fetch` limits for all of it together."""
+    # Unpacked by nobody: a few packed bytes could be gigabytes. Redirects are not followed: they would lead anywhere.
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", **sent.pop("headers", {})}
+    body = bytearray()
+    async with (
+        httpx.AsyncClient(verify=_tls(), timeout=None, follow_redirects=False) as client,
+        client.stream(method, url, headers=headers, **sent) as answer,
+    ):
+        async for piece in answer.aiter_raw():
+            body += piece
+            if len(body) > LONGEST_BYTES:
+                raise Told(
+                    f"{url} answered more than {LONGEST_BYTES // 1024} KiB; that is not read.",
+                    f"{url} 的回应超过 {LONGEST_BYTES // 1024} KiB，不予读取。",
+                )
+    return answer.status_code, bytes(body)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context()  # reads all certificates, so once
+
+
+def _fault_in(body: bytes) -> str:
+    try:
+        fault = msgspec.json.decode(body, type=_Fault)
+    except NO_JSON:
+        return ""
+    return f": {clean(fault.error_description or fault.error)}"
+
+
+def _require_safe(url: str, what: str, loopback: bool) -> SplitResult:
+    """Refuse an address that could be listened in on: https, or on this very machine where that is meant."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise Told(
+            f"{clip(url)} is not an address ({error}); it is given as {what}.",
+            f"{clip(url)} 不是网址（{error}）；它被填作 {what}。",
+        ) from None
+    secure = parts.scheme == "https" or (parts.scheme == "http" and loopback and _is_loopback(host))
+    one_line = url.isprintable() and " " not in url  # it goes into a header
+    if not (secure and host and one_line) or parts.username is not None or parts.fragment:
+        raise Told(
+            f"{clip(url)}, given as {what}, is not safe; expected https://… without user or #part.",
+            f"填作 {what} 的 {clip(url)} 不安全；应为 https://… 形式，不含用户名和 # 之后的部分。",
+        )
+    return parts
+
+
+def _is_loopback(host: str | None) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _subject(identity: Identity) -> str:
+    return f"{identity.issuer} {identity.subject}"  # an issuer has no space in it, so this can be read in one way only
+
+
+def _signature(body: str, secret: bytes) -> bytes:
+    return hmac.digest(secret, b"oidc " + body.encode("utf-8", "replace"), "sha256")
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -1,0 +1,152 @@
+"""How errors are told: in words to people, as JSON to programs; what only the organiser may read goes to the log."""
+
+import logging
+import secrets
+import traceback
+from typing import Any
+
+import msgspec
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, InternalServerException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
+from sqlalchemy.exc import OperationalError
+
+from palestra.contest.storage.uploads import UnknownUpload, WrongOffset
+from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
+from palestra.web.auth.middleware import Caller, FormRunOut, caller_of
+from palestra.web.auth.request import LANGUAGE, NO_PAGES, came_from, is_program, language_of
+from palestra.web.models.api import Problem
+from palestra.web.models.public import ErrorPage
+from palestra.web.rendering import render
+from palestra.web.site import Site
+from palestra.web.text.catalogue import LANGUAGES
+from palestra.web.text.translate import sentence, shown, told
+from palestra.web.views.public import frame
+
+log = logging.getLogger("palestra.web")
+
+
+# What any route of the API may answer besides what it is for.
+PROBLEMS = {
+    status: ResponseSpec(Problem, generate_examples=False, description=about)
+    for status, about in {
+        400: "The request is not what was expected.",
+        401: "Sign in first, or come with a token.",
+        403: "Not for whoever asks.",
+        404: "There is no such thing, or not for whoever asks.",
+        409: "Not now: the error says why.",
+        413: "Too much at once.",
+        422: "Refused; each fault says what was found and what was expected.",
+        429: "Too often. Wait as long as the error says.",
+        503: "The database does not answer. Try again soon.",
+    }.items()
+}
+
+
+def page(request: Request[Any, Any, Any], template: str, view: object, status: int = 200, **more: Any) -> Response[str]:
+    """A page for whoever asked."""
+    site: Site = request.app.state.site
+    caller: Caller = caller_of(request)
+    language = language_of(request)
+    path = request.url.path + (f"?{query}" if (query := _query(request)) else "")
+    if isinstance(view, ErrorPage) and request.method != "GET":  # a form's address is nowhere to come back to
+        path = view.back
+    around = frame(site, caller.reader, caller.csrf, path, more.pop("notice", None))
+    html = render(template, language, frame=around, page=shown(view, language), **more)
+    response = Response(html, media_type=MediaType.HTML, status_code=status)
+    if request.query_params.get("lang") in LANGUAGES:
+        response.set_cookie(LANGUAGE, language, max_age=365 * 86_400, samesite="lax", secure=site.setup.secure)
+    return response
+
+
+def _query(request: Request[Any, Any, Any]) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "lang"])
+
+
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """The answer to a request that came to nothing."""
+    problem = problem_of(error, language_of(request))
+    if problem.status >= 500:
+        problem = msgspec.structs.replace(problem, reference=secrets.token_hex(4))
+        log.error("%s %s: %s", request.method, request.url.path, problem.reference, exc_info=error)
+    if is_program(request):
+        return Response(problem, status_code=problem.status, media_type=MediaType.JSON)
+    view = ErrorPage(
+        status=problem.status,
+        why="form" if isinstance(error, FormRunOut) else "",
+        message=_told(error, problem),
+        faults=tuple(problem.faults),
+        reference=problem.reference,
+        back=_back(request),
+    )
+    try:
+        return page(request, "error.html", view, problem.status)
+    except Exception:  # a page about an error must not need what has failed
+        log.exception("the error page failed")
+        return Response(problem.error, status_code=problem.status, media_type=MediaType.TEXT)
+
+
+def _back(request: Request[Any, Any, Any]) -> str:
+    """The page that a form was sent from. Who asks for a page is not led back to it."""
+    where = came_from(request.app.state.site, request) if request.method != "GET" else ""
+    return "/" if not where or where.startswith(NO_PAGES) else where
+
+
+def _told(error: Exception, problem: Problem) -> str:
+    """What an error's page says in the error's own words; nothing where the page's, in its language, say as much."""
+    own = isinstance(error, PalestraError | ValidationException) and not isinstance(error, FormRunOut)
+    return problem.error if own else ""
+
+
+def problem_of(error: Exception, language: str = "en") -> Problem:
+    """What is answered to whoever caused an error, in their language."""
+    said = told(error, language)
+    match error:
+        case WrongOffset():
+            return Problem(409, said, received=error.received)
+        case Refused():
+            faults = [sentence(str(fault), language) for fault in error.faults]
+            return Problem(422, faults[0] if faults else said, faults)
+        case SignedOut():
+            return Problem(401, said)
+        case TooOften():
+            return Problem(429, said)
+        case Forbidden():
+            return Problem(403, said)
+        case Missing() | UnknownUpload() | UnknownName():
+            return Problem(404, said)
+        case PalestraError():
+            return Problem(409, said)
+        case ValidationException():
+            return Problem(400, _invalid(error, language))
+        case InternalServerException() if error.detail == GONE:
+            return Problem(400, said)  # nobody reads it, and nothing of ours has failed
+        case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
+            return Problem(400, sentence("The request is not what was expected.", language))
+        case OperationalError():
+            return Problem(503, sentence("The database does not answer. Try again soon.", language))
+        case HTTPException():
+            return Problem(error.status_code, sentence(error.detail or "", language))
+        case _:
+            return Problem(500, sentence(OUR_FAULT, language))
+
+
+OUR_FAULT = "Something failed on our side. The organiser can find out by the number below."
+
+
+GONE = "client disconnected prematurely"  # Litestar's words: it has no class of its own for that
+
+
+def _is_of_the_body(error: Exception) -> bool:
+    """Whether what was sent could not be read: JSON a thousand levels deep, or halves of letters."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.startswith("litestar.serialization") for name in frames)
+
+
+def _invalid(error: ValidationException, language: str) -> str:
+    """Which field is wrong, and how."""
+    found = [one for one in (error.extra or []) if isinstance(one, dict)]
+    parts = [f"{one.get('key', '')}: {sentence(str(one.get('message', '')), language)}" for one in found]
+    return "; ".join(parts)[:1000] or sentence("The request is not what was expected.", language)

@@ -1,0 +1,58 @@
+"""A form that has run out comes back as one that holds, with what was typed. Who is no longer signed in is asked to
+sign in first, and comes back to the page that the form was on."""
+
+from typing import Any
+from urllib.parse import quote
+
+from litestar import MediaType, Request, Response
+
+from palestra.errors import SignedOut
+from palestra.web.actions.registry import ACTIONS
+from palestra.web.auth.middleware import FormRunOut, caller_of, require_csrf
+from palestra.web.auth.request import came_from, is_program, language_of, local_path
+from palestra.web.errors import problem_of
+from palestra.web.forms.refill import Sent, refilled
+from palestra.web.forms.refused import fields_of, page_at, refused
+from palestra.web.models.public import ErrorPage
+from palestra.web.rendering import render
+
+
+async def require_own_form(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """Before each request: what the gate demands of it. Only who was on a page of ours gets their form back: what
+    another site has filled in is shown to nobody as their own."""
+    try:
+        return await require_csrf(request)
+    except FormRunOut:
+        if is_program(request) or not came_from(request.app.state.site, request):
+            raise
+    sent = fields_of(await request.form())
+    if caller_of(request).viewer.account or _is_for_strangers(request.url.path):
+        return await refused(request, sent, _anew())
+    return await _sign_in_first(request, sent)
+
+
+def _is_for_strangers(path: str) -> bool:
+    action = ACTIONS.get(path.removeprefix("/do/"))
+    return action is not None and action.needs is None and not action.desk
+
+
+def _anew() -> FormRunOut:
+    return FormRunOut(
+        "This form had run out, so nothing was done. Here it is anew: look it over, and send it once more.",
+        "表单已过期，本次操作未执行。这是重新打开的表单，请核对后再次提交。",
+    )
+
+
+async def _sign_in_first(request: Request[Any, Any, Any], sent: Sent) -> Response[str]:
+    """The page to sign in on, which leads back."""
+    error = SignedOut(
+        "You are no longer signed in, so nothing was done. Sign in: you come back to the page that you were on, where "
+        "you can send the form again.",
+        "您的登录已失效，本次操作未执行。请重新登录，之后会回到刚才的页面，届时请再次提交。",
+    )
+    language = language_of(request)
+    problem = problem_of(error, language)
+    where = local_path(next(iter([*sent.get("page", ()), *sent.get("next", ())]), "/"))
+    html = await page_at(request, f"/sign-in?next={quote(where, safe='')}")
+    alert = render("refused.html", language, page=ErrorPage(status=problem.status, message=problem.error))
+    return Response(refilled(html, "/do/sign-in", {}, alert), media_type=MediaType.HTML, status_code=problem.status)

@@ -1,0 +1,152 @@
+"""A match is opened: its teams from the contest, its cases, things and layouts from the phase's data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from palestra.contest.log.clock import new_id
+from palestra.contest.log.events import Body
+from palestra.contest.log.state import State
+from palestra.contest.match import decide as table
+from palestra.contest.match.cases import Entrant, Group, Thing
+from palestra.contest.match.events import MatchOpened
+from palestra.contest.match.rules import MatchRules, match_rules
+from palestra.contest.rules.model import MatchPlan, Phase, Rules
+from palestra.contest.storage.files import Files
+from palestra.contest.visibility import takes_part
+from palestra.errors import Told
+from palestra.web.actions.registry import Done, action
+from palestra.web.auth.middleware import Caller
+from palestra.web.site import Site, in_thread
+
+TRACK = "tabletop-manip"
+
+
+class OpenMatch(msgspec.Struct, frozen=True):
+    phase: str
+    head: str  # the head referee: account, or what they sign in with
+    preset: Literal["", "seed", "english", "literal"] = ""  # empty: as the phase's settings say
+    draw: Literal["", "all", "team", "fixed"] = ""
+    cases: Literal["hidden", "practice"] = "hidden"
+    rehearsal: bool = False
+
+
+@action("open-match", needs="organise", desk=True)
+async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
+    """Open the referees' table of a phase: for its teams, with its cases."""
+    name = new_id("m")
+    phase = site.state.phase(data.phase, site.now)
+    _require_plan(phase, data)
+    rules = _rules(site.state.rules(site.now), phase, data)
+    sheet = await in_thread(lambda: _sheet(site, phase, data, rules))
+
+    def decide(state: State, now: int) -> Sequence[Body]:
+        body = MatchOpened(
+            match=name,
+            phase=phase.id,
+            rules=rules,
+            groups=sheet.groups,
+            teams=tuple(_teams(state, state.phase(data.phase, now))),
+            head=_head(state, data.head),
+            things=sheet.things,
+            rehearsal=data.rehearsal,
+        )
+        return table.open_match(state.matches, caller.viewer.role, body)  # type: ignore[arg-type]  # an organiser's
+
+    await site.act(caller.viewer, decide)
+    return Done(name, go=f"/matches/{name}/head")
+
+
+def _require_plan(phase: Phase, data: OpenMatch) -> None:
+    """What is published becomes the result of the phase, so the rules must say that referees judge it."""
+    if phase.match is None and not data.rehearsal:
+        raise Told(
+            f"Phase {phase.id} is not judged by referees: add [phase.match] to it in the contest file, "
+            "or open the match as a rehearsal, which counts for nothing.",
+            f"赛段 {phase.id} 不由裁判判定：请在比赛文件的该赛段中加入 [phase.match]，或以彩排方式开启（不计成绩）。",
+        )
+
+
+def _rules(rules: Rules, phase: Phase, data: OpenMatch) -> MatchRules:
+    """As the contest file has them, or as the organiser has just chosen."""
+    plan = phase.match or MatchPlan()
+    if data.preset and data.preset != plan.preset:
+        plan = msgspec.structs.replace(plan, preset=data.preset, draw="")
+    if data.draw:
+        plan = msgspec.structs.replace(plan, draw=data.draw)
+    return match_rules(rules, phase.id, plan)
+
+
+def _head(state: State, name: str) -> str:
+    account = state.accounts.get(name) or state.accounts.get(state.names.get(name.lower(), ""))
+    if account is None or account.closed or account.role not in ("referee", "organiser"):
+        raise Told("The head referee is an account of a referee or an organiser.", "裁判长必须是裁判或主办方账号。")
+    return account.id
+
+
+def _teams(state: State, phase: Phase) -> list[Entrant]:
+    """All who take part, the best of the phase before first."""
+    ranks = {one.team: one.rank for made in state.promotions.values() if made.to == phase.id for one in made.teams}
+    teams = [team for team in state.teams.values() if takes_part(state, phase, team.id)]
+    teams.sort(key=lambda team: (ranks.get(team.id, len(ranks) + 1), team.made_at))
+    return [Entrant(team.id, team.name) for team in teams]
+
+
+# From a data set to what referees work with
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    groups: tuple[Group, ...]
+    things: tuple[Thing, ...]
+
+
+def _sheet(site: Site, phase: Phase, data: OpenMatch, rules: MatchRules) -> Sheet:
+    if not phase.track.startswith(TRACK):
+        raise Told(
+            f"Phase {phase.id} is not played at a table: its track is {phase.track}.",
+            f"赛段 {phase.id} 不是桌面操作赛：其赛道为 {phase.track}。",
+        )
+    most = rules.cases if rules.shape == "exact" else None
+    return read_sheet(site.setup.home / phase.data, data.cases == "hidden", most, site.contest.files)
+
+
+def read_sheet(data: Path, hidden: bool, most: int | None, files: Files) -> Sheet:
+    """The cases of a data set with their sub-goals, at most so many of a group; layouts go into the file store."""
+    from palestra.tracks.tabletop import catalogue
+    from palestra.tracks.tabletop import format as on_disk
+
+    practice = on_disk.read_cases(data, False)
+    secret = on_disk.read_cases(data, True) if hidden else []
+    goals = on_disk.read_goals(data, secret) if hidden else {}
+    cases = [replace(case, goals=goals.get(case.id, case.goals)) for case in secret or practice]
+    known = catalogue.catalogue(practice, secret)  # published numbers stay
+    laid = {case.id: layout_of(case, list(known.numbers(case.scene).values())) for case in cases}
+
+    def kept(group: Group) -> Group:
+        chosen = group.cases[:most]
+        stored = tuple(msgspec.structs.replace(case, layout=files.put(laid[case.id])) for case in chosen)
+        return msgspec.structs.replace(group, cases=stored)
+
+    groups = tuple(kept(group) for group in catalogue.sheet(cases, known))
+    standing = {number for group in groups for case in group.cases for number in case.things}
+    return Sheet(groups, tuple(thing for thing in known.things if thing.number in standing))
+
+
+def layout_of(case: Any, numbers: Sequence[int]) -> bytes:
+    """The recorded reference layout: what stands where, in metres, with the ground that each thing covers."""
+    from palestra.tracks.tabletop.simulator.arm import BASE
+    from palestra.tracks.tabletop.simulator.objects import TABLE_LENGTH, TABLE_WIDTH, footprint
+
+    things = [
+        {
+            "number": number, "kind": thing.kind, "colour": thing.colour, "size_m": thing.size,
+            "position_m": thing.position, "yaw_rad": thing.yaw,
+            "outline_m": [[round(float(x), 4), round(float(y), 4)] for x, y in footprint(thing)],
+        }
+        for thing, number in zip(case.scene.things, numbers, strict=True)
+    ]  # fmt: skip
+    layout = {"case": case.id, "table_m": [TABLE_LENGTH, TABLE_WIDTH], "arm_m": list(BASE[:2]), "things": things}
+    return msgspec.json.encode(layout, order="deterministic")

@@ -1,0 +1,217 @@
+"""Starts the server of a contest, with workers beside it, and stops them in good order."""
+
+import gc
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from palestra import console
+from palestra.contest.decisions import rule_changes
+from palestra.contest.location import Place, first_link, pack_data
+from palestra.contest.log import clock
+from palestra.errors import Told
+from palestra.parallel import end_with_parent
+from palestra.web.auth.oidc import Settings as Oidc
+from palestra.web.site import Setup, Site
+
+STOP_S = 10  # that requests under way get when the server is stopped
+SETTINGS = "PALESTRA_SERVE"  # how server processes that uvicorn starts learn what to serve
+
+
+@dataclass(frozen=True)
+class Serve:
+    """How a contest is to be served."""
+
+    place: Place
+    host: str = "127.0.0.1"
+    port: int = 8765
+    address: str = ""  # that people reach it at
+    workers: int = 1  # processes that score, started beside the server
+    processes: int = 1  # of the server itself; more than one needs PostgreSQL
+    proxies: str = ""  # addresses of proxies whose word on who asks is taken
+    oidc: Oidc | None = None
+    json_logs: bool = False
+
+
+def site_of(serve: Serve) -> Site:
+    secure = serve.address.startswith("https://")
+    contest = serve.place.open()
+    return Site(contest, Setup(serve.place.home, serve.place.spool, serve.address.rstrip("/"), secure, serve.oidc))
+
+
+def run(serve: Serve, told: Callable[[str], None]) -> None:
+    """Serve until told to stop."""
+    _log_as(serve.json_logs)
+    _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
+    site = site_of(serve)
+    shown = _shown(serve)
+    clock.hand_down(site.contest.now)
+    for line in _warnings(serve, site, f"{shown}/desk/rules"):
+        told(line)
+    packing = get_context("spawn").Process(target=_pack, args=(serve.place, os.getpid()))
+    packing.start()
+    if link := first_link(site.contest):
+        told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
+    children = [_start_worker(serve) for _ in range(serve.workers)]
+    stopping = threading.Event()
+    watch = threading.Thread(target=_keep_alive, args=(serve, children, stopping, told), daemon=True)
+    watch.start()
+    told(f"Open {shown} in a browser. Ctrl-C stops the server.")
+    try:
+        _serve(serve, site)
+    finally:
+        stopping.set()
+        watch.join()
+        packing.terminate()
+        packing.join()
+        for child in children:
+            child.send_signal(signal.SIGTERM)
+        for child in children:
+            child.wait()
+        site.contest.close()
+
+
+def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
+    ahead = clock.log_is_ahead(site.state.at, site.now, site.state.rules().zone)
+    return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk)]
+
+
+def _shown(serve: Serve) -> str:
+    """An address that a browser on this machine can open: one that listens everywhere is none."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serve.host, serve.host)
+    host = f"[{host}]" if ":" in host else host
+    return serve.address.rstrip("/") or f"http://{host}:{serve.port}"
+
+
+def _require_port(serve: Serve) -> None:
+    family = socket.AF_INET6 if ":" in serve.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind((serve.host, serve.port))
+        except OSError as error:
+            raise Told(
+                f"The server cannot listen on {serve.host}, port {serve.port}: {error.strerror}. "
+                "Is it running already? Stop that one, or choose another with --port.",
+                f"服务器无法监听 {serve.host} 的端口 {serve.port}：{error.strerror}。"
+                "是否已有服务器在运行？请先停止它，或用 --port 另选端口。",
+            ) from None
+
+
+def _pack(place: Place, parent: int) -> None:
+    """In a process of its own: it may take long, nobody need wait for it, and it can be ended at any moment."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the server ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent(parent)
+    pack_data(place, place.open(), console.say)
+
+
+def _serve(serve: Serve, site: Site) -> None:
+    options: dict[str, Any] = {
+        "host": serve.host,
+        "port": serve.port,
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": STOP_S,
+        "proxy_headers": bool(serve.proxies),
+        "forwarded_allow_ips": serve.proxies or None,
+        "server_header": False,
+    }
+    if serve.processes > 1:
+        site.contest.engine.dispose()
+        os.environ[SETTINGS] = msgspec.json.encode(_plain(serve)).decode()
+        uvicorn.run("palestra.web.server:create", factory=True, workers=serve.processes, **options)
+        return
+    from palestra.web.app import create_app
+
+    _collect_seldom()
+    _run_to_the_end(uvicorn.Server(uvicorn.Config(create_app(site), **options)))
+
+
+def _run_to_the_end(server: uvicorn.Server) -> None:
+    """uvicorn would end the process with codes of its own, where it cannot start or is stopped while it starts."""
+    try:
+        server.run()
+    except KeyboardInterrupt:  # Ctrl-C and SIGTERM come again when all is closed, and are how a server ends
+        return
+    except SystemExit:
+        raise Told("The server could not start; why stands above.", "服务器无法启动，原因见上文。") from None
+
+
+def _collect_seldom() -> None:
+    """A thousand viewers are a million objects, none of them garbage: a search through all of them stops the server
+    for a tenth of a second. A search through ten thousand new ones is not felt."""
+    gc.set_threshold(10_000, 50, 100)
+
+
+def create() -> Any:
+    """The server in one of several processes; what it serves is in the environment."""
+    from palestra.web.app import create_app
+
+    given = msgspec.json.decode(os.environ[SETTINGS], type=_Plain)
+    _log_as(given.json_logs)
+    _collect_seldom()
+    place = Place(Path(given.file), given.database, given.files)
+    return create_app(site_of(Serve(place, address=given.address, oidc=given.oidc)))
+
+
+class _Plain(msgspec.Struct, frozen=True):
+    file: str
+    database: str
+    files: str
+    address: str
+    oidc: Oidc | None
+    json_logs: bool
+
+
+def _plain(serve: Serve) -> _Plain:
+    place = serve.place
+    return _Plain(str(place.file.resolve()), place.database, place.files, serve.address, serve.oidc, serve.json_logs)
+
+
+def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:
+    place = serve.place
+    words = ["contest", "worker", str(place.file), "--with-parent"]
+    environment = {**os.environ, "PALESTRA_DATABASE": place.database, "PALESTRA_FILES": place.files}
+    return subprocess.Popen([sys.executable, "-m", "palestra.cli.app", *words], env=environment)
+
+
+def _keep_alive(
+    serve: Serve, children: list[subprocess.Popen[bytes]], stopping: threading.Event, told: Callable[[str], None]
+) -> None:
+    """Start a worker again that has ended by itself; its jobs come back by their leases."""
+    while not stopping.wait(1.0):
+        for i, child in enumerate(children):
+            if child.poll() is not None:
+                told(f"A worker ended (code {child.returncode}); another one is started.")
+                children[i] = _start_worker(serve)
+
+
+class _Json(logging.Formatter):
+    """A line of JSON for each thing that is told."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"at": int(record.created * 1000), "level": record.levelname, "by": record.name}
+        line["text"] = record.getMessage()
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+def _log_as(json: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Json() if json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("palestra").setLevel(logging.INFO)

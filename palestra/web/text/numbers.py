@@ -1,0 +1,133 @@
+"""How pages write numbers, sizes, times and stretches of time, in each language."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from palestra.contest.rules.model import Quota
+from palestra.records import Estimate
+from palestra.web.text.catalogue import say, say_count
+
+NONE = "–"
+WHOLE = ("points", "blinks", "count")  # units of which there are whole ones
+SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1000, 60_000, 3_600_000, 86_400_000
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A number as boards write it: 3.078°, 0.9512, 12.5 ms, 7 (misses)."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if unit == "deg":
+        return f"{value:,.3f}°"
+    if unit in WHOLE:
+        return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    if unit == "ms":
+        return f"{value:,.1f} ms"
+    if unit == "":
+        return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.3f}"
+    if unit == "s" and value == round(value):  # which are compared as whole ones
+        return f"{value:,.0f} s"
+    return f"{value:,.3f} {unit}"
+
+
+def interval(estimate: Estimate | None, unit: str = "") -> str:
+    """Its 95 % interval: 2.91–3.24; nothing where there is none."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{number(estimate.low, unit)} – {number(estimate.high, unit)}"
+
+
+def size(count: int) -> str:
+    """Bytes: 200 MB, 1.4 GB, 812 kB."""
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if amount >= 99.5 or unit == "B" else f"{amount:.3g} {unit}"
+
+
+def share(value: float | None) -> str:
+    return NONE if value is None else f"{100 * value:.3g} %"
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A latency: 41 ms."""
+    if seconds is None:
+        return NONE
+    return f"{1000 * seconds:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
+
+
+def duration(language: str, ms: int) -> str:
+    """A stretch of time by its two largest units: 3 d 4 h."""
+    left, parts = max(ms, 0), []
+    for unit, length in (("day", DAY_MS), ("hour", HOUR_MS), ("minute", MINUTE_MS), ("second", SECOND_MS)):
+        count, left = divmod(left, length)
+        if count:
+            parts.append(say(language, f"time.{unit}", count=count))
+        elif parts:
+            break
+    return say(language, "time.join").join(parts[:2]) if parts else say(language, "time.second", count=0)
+
+
+def countdown(language: str, until: int, now: int) -> str:
+    """What is left until then, as a page's script goes on to count it down: 2 d 05:20:34."""
+    days, rest = divmod(max(until - now, 0), DAY_MS)
+    if until <= now:
+        return say(language, "time.over")
+    clock = f"{rest // HOUR_MS:02}:{rest // MINUTE_MS % 60:02}:{rest // SECOND_MS % 60:02}"
+    return f"{say(language, 'time.day', count=days)} {clock}" if days else clock
+
+
+def quota(language: str, given: Quota) -> str:
+    """How often something may be done, in words."""
+    if given.per == "window":
+        return say_count(language, "quota.window", given.count, time=duration(language, given.window_ms))
+    return say_count(language, f"quota.{given.per}", given.count)
+
+
+def time_tag(language: str, ms: int | None, zone: str, compact: bool = False) -> Markup:
+    """A time in the contest's zone; a script adds the viewer's where that is another one."""
+    if ms is None:
+        return Markup(NONE)
+    then = local(ms, zone)
+    shown = _clock(language, then, compact)
+    exact = datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    minutes = int((then.utcoffset() or timedelta()).total_seconds() // 60)
+    label = "" if compact else Markup(' <span class="zone">{}</span>').format(zone_label(minutes))
+    return Markup('<time datetime="{}" data-offset="{}"{}>{}{}</time>').format(
+        exact, minutes, Markup(" data-compact") if compact else "", shown, label
+    )
+
+
+def day(language: str, ms: int, zone: str) -> str:
+    then = local(ms, zone)
+    return say(language, "time.date", year=then.year, month=_month(language, then), day=then.day)
+
+
+def zone_label(minutes: int) -> str:
+    """UTC+8, UTC−3:30."""
+    hours, rest = divmod(abs(minutes), 60)
+    sign = "−" if minutes < 0 else "+"
+    return f"UTC{sign}{hours}" + (f":{rest:02}" if rest else "")
+
+
+def local(ms: int, zone: str) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, _zone(zone))
+
+
+@lru_cache
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+def _clock(language: str, then: datetime, compact: bool) -> str:
+    key = "time.short" if compact else "time.full"
+    return say(language, key, year=then.year, month=_month(language, then), day=then.day, clock=f"{then:%H:%M}")
+
+
+def _month(language: str, then: datetime) -> str:
+    return say(language, "time.months").split()[then.month - 1]

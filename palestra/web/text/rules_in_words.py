@@ -1,0 +1,134 @@
+"""Rules in words, in both languages: what each key of a contest file says, for people who never saw the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from palestra.contest.rules import calendar, values
+from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key
+from palestra.contest.rules.model import Phase, Rules, track_of
+from palestra.text import Words
+from palestra.web.models.rules import RuleRow, RuleSection
+from palestra.web.text import numbers
+from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
+
+NOT_TOLD = {"contest": ("id", "name"), "phase": ("id", "title", "data")}  # in headings, or nobody's business
+LONG = ("about", "declaration", "licence")
+TIMES = (values.opening, values.closing)
+OF_PROGRAMS = ("pace", "timing")  # say nothing where files are handed in
+PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}
+
+
+def sections(rules: Rules) -> list[RuleSection]:
+    """All that rules say."""
+    contest = [*_rows(rules, CONTEST, "contest", rules), *_rows(rules, REGISTRATION, "registration", rules)]
+    found = [RuleSection(id="contest", title=rules.name, rows=tuple(contest))]
+    found += [
+        RuleSection(id=f"phase-{phase.id}", title=phase.title, rows=tuple(_phase(rules, phase)))
+        for phase in rules.phases
+    ]
+    found += [RuleSection(id="weights", title=both("rule.weights"), rows=tuple(_weights(rules)))] * bool(rules.weights)
+    found += [RuleSection(id="awards", title=both("rule.awards"), rows=tuple(_awards(rules)))] * bool(rules.awards)
+    return found
+
+
+def both(key: str, **given: object) -> Words:
+    return Words(say("en", key, **given), say("zh", key, **given))
+
+
+def _phase(rules: Rules, phase: Phase) -> Iterator[RuleRow]:
+    yield from _rows(phase, PHASE, "phase", rules, f"phase.{phase.id}")
+    for name, keys in PARTS.items():
+        if (table := getattr(phase, name)) is not None:
+            yield from _rows(table, keys, name, rules, f"phase.{phase.id}.{name}")
+
+
+def _rows(table: Any, keys: Mapping[str, Key], kind: str, rules: Rules, place: str = "") -> Iterator[RuleRow]:
+    for name, key in keys.items():
+        value = getattr(table, key.field or name)
+        if name in NOT_TOLD.get(kind, ()) or value in (None, "", (), {}, Words()) or _is_idle(table, name, value):
+            continue
+        label = both(f"rule.{kind}.{name}")
+        where = f"{place or kind}.{name}"
+        if key.read in TIMES:
+            yield RuleRow(key=where, label=label, at=value)
+        else:
+            yield RuleRow(key=where, label=label, value=_told(table, kind, name, key, rules), long=name in LONG)
+
+
+def _is_idle(table: Any, name: str, value: Any) -> bool:
+    """Whether a rule has nothing to say beside the others."""
+    if name == "notice":
+        return not value
+    if name == "freeze_own":
+        return table.freeze is None
+    return name in OF_PROGRAMS and not track_of(table).live
+
+
+def _weights(rules: Rules) -> Iterator[RuleRow]:
+    for name, share in rules.weights.items():
+        told = numbers.share(share)
+        yield RuleRow(key=f"weights.{name}", label=rules.phase(name).title, value=Words(told, told))
+
+
+def _awards(rules: Rules) -> Iterator[RuleRow]:
+    for number, award in enumerate(rules.awards):
+        whose = rules.phase(award.phase).title if award.phase else both("home.final_standing")
+        en, zh = (
+            say_count(language, "rule.award", award.count, board=whose.in_language(language)) for language in LANGUAGES
+        )
+        yield RuleRow(key=f"awards.{number}", label=award.title, value=Words(en, zh))
+
+
+# Values
+
+
+def _told(table: Any, kind: str, name: str, key: Key, rules: Rules) -> Words:
+    value = getattr(table, key.field or name)
+    if isinstance(value, Words):
+        return value
+    if name == "track":
+        return Words(track_of(table).title, track_of(table).title_zh)
+    if (kind, name) == ("promotion", "to"):
+        return rules.phase(value).title
+    if key.read in _HOW:
+        return Words(_HOW[key.read]("en", value), _HOW[key.read]("zh", value))
+    if isinstance(value, bool):
+        return both("rule.yes" if value else "rule.no")
+    chosen = f"rule_choice.{name}.{value}"
+    return both(chosen) if chosen in words("en") else _same(f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _same(text: str) -> Words:
+    return Words(text, text)
+
+
+def _metric(language: str, name: str) -> str:
+    return say(language, "board.earlier") if name == "earlier" else words(language).get(f"metric.{name}", name)
+
+
+def _listed(language: str, names: Any) -> str:
+    return say(language, "rule.comma").join(names)
+
+
+_HOW: dict[values.Reader, Callable[[str, Any], str]] = {
+    values.quota: numbers.quota,
+    values.size: lambda _, value: numbers.size(value),
+    values.length: lambda language, value: calendar.duration(value, language),
+    values.working_days: lambda language, value: say_count(language, "rule.working_days", value),
+    values.share: lambda _, value: numbers.share(value),
+    values.days: _listed,
+    values.weekend_days: _listed,
+    values.ties: lambda language, value: _listed(language, [_metric(language, name) for name in value]),
+    values.settings: lambda language, value: _listed(language, [f"{name} = {text}" for name, text in value.items()]),
+}
+
+
+def as_public(rules: Rules) -> Rules:
+    """Rules without where the data lies on the organiser's machine."""
+    return msgspec.structs.replace(
+        rules, phases=tuple(msgspec.structs.replace(phase, data="") for phase in rules.phases)
+    )

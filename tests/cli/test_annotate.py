@@ -1,0 +1,98 @@
+"""`palestra annotate` as people type it."""
+
+import os
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import pytest
+
+from palestra import model_cards
+from palestra.annotation import run
+from tests.eye_networks import CARD, drawn_eye, standing_in, weights_in
+
+
+@pytest.fixture
+def eyes(tmp_path):
+    folder = tmp_path / "eyes"
+    folder.mkdir()
+    cv2.imwrite(str(folder / "1.png"), drawn_eye())
+    cv2.imwrite(str(folder / "2.png"), np.full((400, 640), 100, np.uint8))
+    return folder
+
+
+@pytest.fixture
+def network(tmp_path):
+    (tmp_path / "weights").mkdir()
+    with standing_in(tmp_path / "weights"):
+        yield
+
+
+def test_it_says_what_was_sure_and_why_the_rest_was_not(cli, eyes, network):
+    ran = cli("annotate", eyes)
+    assert ran.code == 0 and ran.out == ""
+    assert "2 pictures, 1 of them read for sure" in ran.err and "1 × no contrast" in ran.err
+    assert (eyes.parent / "eyes-annotated" / "contact.png").is_file()
+
+
+def test_json_is_the_table(cli, eyes, network, tmp_path):
+    ran = cli("annotate", eyes, "--out", tmp_path / "out", "--json")
+    assert [row["file"] for row in ran.json] == ["1.png", "2.png"]
+    assert set(ran.json[0]) == set(run.COLUMNS)
+    assert isinstance(ran.json[0]["sure"], bool) and isinstance(ran.json[0]["certainty"], float)
+    assert all(value is None or isinstance(value, float) for name, value in ran.json[0].items() if "pupil" in name)
+
+
+def test_what_it_wrote_is_not_taken_for_pictures(cli, eyes, network, tmp_path):
+    cli("annotate", eyes, "--out", tmp_path / "out")
+    ran = cli("annotate", tmp_path / "out")
+    assert ran.code == 1 and "is what `palestra annotate` wrote" in ran.err
+    assert not (tmp_path / "out-annotated").exists()
+
+
+def test_a_folder_named_by_a_dot_is_written_beside_it(cli, eyes, network, monkeypatch):
+    monkeypatch.chdir(eyes)
+    assert cli("annotate", ".").code == 0
+    assert (eyes.parent / "eyes-annotated" / "1.png").is_file()
+
+
+@pytest.mark.parametrize("words", [["nowhere"], ["eyes", "--out", "eyes/out"]])
+def test_what_cannot_be_done_ends_with_1_and_words(cli, eyes, network, monkeypatch, words):
+    monkeypatch.chdir(eyes.parent)
+    ran = cli("annotate", *words)
+    assert ran.code == 1 and "Name" in ran.err and "Traceback" not in ran.err
+
+
+def test_without_weights_it_says_what_brings_them_and_writes_nothing(cli, eyes, tmp_path):
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "eye_reader.toml").write_text(CARD)
+    with weights_in(tmp_path / "none"):
+        ran = cli("annotate", eyes)
+    assert ran.code == 1 and "make train-eye-reader" in ran.err
+    assert not (tmp_path / "eyes-annotated").exists()
+
+
+def test_ctrl_c_ends_it_with_130_and_the_next_call_goes_on(cli, eyes, network, monkeypatch):
+    annotated = run._annotated
+
+    def stopped(job):
+        if job.picture.name == "2.png":
+            raise KeyboardInterrupt
+        return annotated(job)
+
+    monkeypatch.setattr(run, "_annotated", stopped)
+    ran = cli("annotate", eyes)
+    assert ran.code == 130 and "`annotate`" in ran.err
+    monkeypatch.setattr(run, "_annotated", annotated)
+    assert cli("annotate", eyes).code == 0
+
+
+@pytest.mark.skipif(not model_cards.is_there("eye_reader"), reason="needs the weights of eye_reader")
+def test_two_processes_give_the_same_as_one(eyes, tmp_path):
+    tables = []
+    for workers in ("1", "2"):
+        words = [sys.executable, "-m", "palestra.cli.app", "annotate", str(eyes), "--out", str(tmp_path / workers)]
+        subprocess.run(words, env={**os.environ, "PALESTRA_WORKERS": workers}, check=True, capture_output=True)
+        tables.append((tmp_path / workers / "annotations.csv").read_bytes())
+    assert tables[0] == tables[1]

@@ -1,0 +1,309 @@
+"""The published pack: complete, true to the contest file and the table, to scale, and without what is hidden."""
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from palestra.contest.log.state import Version
+from palestra.contest.manual.blocks import Drawing, Grid, Pack
+from palestra.contest.manual.build import Source, pack
+from palestra.contest.manual.interfaces import observation
+from palestra.contest.manual.protocol import protocol, scoring
+from palestra.contest.match import events as e
+from palestra.contest.match.cases import Entrant
+from palestra.contest.match.fold import apply, opened
+from palestra.contest.match.rules import PRESETS
+from palestra.contest.match.state import Match
+from palestra.contest.rules import reader
+from palestra.contest.rules.model import MatchPlan, Rules
+from palestra.errors import Told
+from palestra.text import Words
+from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.catalogue import catalogue, sheet, size_text
+from palestra.tracks.tabletop.drawings import LAYOUT_SCALE, Sheet, layout, overview
+from palestra.tracks.tabletop.episode import TableWorld
+from palestra.tracks.tabletop.simulator.goals import RULES
+from palestra.web.views.manual import file_of, page_of
+from tests import ROOT
+from tests.contest.match.table import START
+
+CONTESTS = ROOT / "contests"
+TRACK = "tabletop-manip-v1"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, tiny) -> Path:
+    folder = tmp_path_factory.mktemp("contest")
+    shutil.copytree(tiny(TRACK), folder / "data" / "manip" / "onsite")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rules() -> Rules:
+    return reader.read(CONTESTS / "manip.toml")
+
+
+@pytest.fixture(scope="module")
+def found(home, rules) -> Pack:
+    return pack(Source(rules, home))
+
+
+@pytest.fixture(scope="module")
+def cases(home):
+    return on_disk.read_cases(home / "data" / "manip" / "onsite", hidden=False)
+
+
+@pytest.fixture(scope="module")
+def hidden(home):
+    data = home / "data" / "manip" / "onsite"
+    unknown = on_disk.read_cases(data, hidden=True)
+    goals = on_disk.read_goals(data, unknown)
+    return [replace(case, goals=goals[case.id]) for case in unknown]
+
+
+def texts(value) -> list[Words]:
+    """Every text of a pack."""
+    if isinstance(value, Words):
+        return [value]
+    if isinstance(value, tuple):
+        return [one for item in value for one in texts(item)]
+    if isinstance(value, msgspec.Struct):
+        return [one for name in value.__struct_fields__ for one in texts(getattr(value, name))]
+    return []
+
+
+def test_it_has_all_that_the_rules_promise_in_this_order(found):
+    assert [section.id for section in found.sections] == [
+        "overview", "protocol", "scoring", "criteria", "equipment", "layouts", "cameras", "interfaces", "timetable",
+    ]  # fmt: skip
+
+
+def test_every_text_is_there_in_both_languages(found):
+    for words in texts(found.sections):
+        assert bool(words.en) == bool(words.zh) or words.en in RULES, words
+        assert not re.search(r"[\u4e00-\u9fff]", words.en), words
+    long = [words for words in texts(found.sections) if len(words.en) > 25]
+    assert all(re.search(r"[\u4e00-\u9fff]", words.zh) for words in long)
+
+
+def test_every_practice_case_has_the_criterion_of_every_sub_goal(found, cases):
+    said = file_of(found, "en")
+    assert all(goal.en in said for case in cases for goal in case.goals)
+    criteria = next(section for section in found.sections if section.id == "criteria")
+    tables = [block for block in criteria.blocks if isinstance(block, Grid)]
+    assert len(tables[0].rows) == len(RULES)
+    assert [len(table.rows) for table in tables[1:]] == [len(case.goals) for case in cases]
+
+
+def test_nothing_of_a_hidden_case_is_in_it(found, hidden):
+    for language in ("en", "zh"):
+        page = file_of(found, language)
+        for case in hidden:
+            assert case.id not in page
+            assert not [said for said in case.instruction[language] if said in page]
+
+
+def test_no_hidden_file_is_opened(home, rules, tmp_path):
+    shutil.copytree(home, tmp_path / "contest")
+    for name in ("hidden", "truth"):
+        shutil.rmtree(tmp_path / "contest" / "data" / "manip" / "onsite" / name)
+    assert pack(Source(rules, tmp_path / "contest")).digest == pack(Source(rules, home)).digest
+
+
+# What is played, and when it may be told
+
+
+def a_match(hidden, rules) -> Match:
+    known = catalogue(hidden[:1])
+    body = e.MatchOpened(
+        match="m", phase="onsite", rules=PRESETS["seed"], groups=sheet(hidden[:1], known), things=known.things,
+        teams=(Entrant("t1", "Red"), Entrant("t2", "Blue")), head="head",
+    )  # fmt: skip
+    return opened(body, START)
+
+
+def add(match: Match, *bodies) -> None:
+    for body in bodies:
+        apply(match, e.Entry(match.seq + 1, START + match.seq + 1, "head", body))
+
+
+def played(match: Match, team: str, case) -> None:
+    ids = {"match": "m", "team": team}
+    add(match, e.ImageTaken(**ids, image="i"), e.ImageFrozen(**ids, image="i"))
+    add(match, e.TurnBegun(**ids, referees=("a", "b"), order=(case.group,)))
+    add(match, e.CaseAbandoned(**ids, case=case.id), e.ResultsPublished(**ids, cases=(case.id,)))
+
+
+def test_a_case_is_told_once_every_team_has_played_it_and_it_is_published(home, rules, hidden):
+    match, case = a_match(hidden, rules), hidden[0]
+    played(match, "t1", case)
+    assert case.said("en") not in file_of(pack(Source(rules, home, match=match)), "en")
+    played(match, "t2", case)
+    page = file_of(pack(Source(rules, home, match=match)), "en")
+    assert case.said("en") in page and case.goals[0].en in page
+
+
+def test_the_timetable_is_the_one_that_the_match_was_given(home, rules, hidden):
+    match = a_match(hidden, rules)
+    slots = tuple(e.Slot(team, START + n * 900_000, START + (n + 1) * 900_000) for n, team in enumerate(("t2", "t1")))
+    add(match, e.SlotsPlanned(match="m", slots=slots), e.TeamsOrdered(match="m", teams=("t2", "t1")))
+    times = next(one for one in pack(Source(rules, home, match=match)).sections if one.id == "timetable")
+    slots_table, turns_table = (block for block in times.blocks if isinstance(block, Grid))
+    assert [row[2] for row in slots_table.rows] == ["Blue", "Red"]
+    assert [row[2] for row in turns_table.rows] == ["Blue", "Red"]
+
+
+def test_before_there_is_a_match_places_are_numbered(found, rules):
+    times = next(section for section in found.sections if section.id == "timetable")
+    tables = [block for block in times.blocks if isinstance(block, Grid)]
+    assert [row[2] for row in tables[0].rows] == [f"#{n}" for n in range(1, 13)]
+    assert tables[1].rows[0][:2] == (Words("Sat 16 Oct 2027", "2027年10月16日（周六）"), "13:00–13:55")
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (MatchPlan(), "Each group of cases has 10:00"),
+        (MatchPlan("english"), "Each case has 5:00."),
+        (MatchPlan("literal"), "Each case has 10:00."),
+        (MatchPlan(counts="best"), "The best attempt counts"),
+        (MatchPlan(draw="all"), "drawn once and is the same for all teams"),
+        (MatchPlan(draw="fixed"), "The order of groups is fixed"),
+        (MatchPlan(appeal_ms=3_600_000), "appeal for 60 minutes"),
+        (MatchPlan(referees=3), "3 referees or more"),
+        (MatchPlan(mean="groups"), "the mean of the groups' means"),
+        (MatchPlan(slot_ms=900_000), "One slot of 15 minutes"),
+    ],
+)
+def test_the_readings_of_the_contest_file_are_what_it_says(home, rules, plan, said):
+    phases = tuple(
+        msgspec.structs.replace(phase, match=plan) if phase.match else phase for phase in rules.phases
+    )  # fmt: skip
+    found = pack(Source(msgspec.structs.replace(rules, phases=phases), home))
+    assert said in file_of(found, "en").replace("&#39;", "'")
+
+
+def test_weights_are_told_where_there_is_a_final_score():
+    assert "40 % online + 60 % on site" in str(texts(scoring(PRESETS["seed"], has_final=True)))
+    assert "Final" not in str(texts(scoring(PRESETS["seed"], has_final=False)))
+    assert "5 groups of 2 cases" in str(texts(protocol(PRESETS["english"])))
+
+
+def test_it_is_versioned_with_the_rules(home, rules):
+    versions = (Version(rules, 0, 0, ""), Version(rules, 5_000, 4_000, "two <b>retries</b>"))
+    found = pack(Source(rules, home, "onsite", 2, versions))
+    page = file_of(found, "en")
+    assert "Version 2 of the rules" in page and "two &lt;b&gt;retries&lt;/b&gt;" in page
+    assert [one.number for one in found.amendments] == [2, 1]
+    assert "Draft: these rules were not announced yet" in file_of(pack(Source(rules, home)), "en")
+    other = msgspec.structs.replace(rules, team_limit=3)
+    assert pack(Source(other, home)).digest != found.digest
+
+
+def test_without_practice_cases_it_says_what_to_do(rules, tmp_path):
+    with pytest.raises(Told, match="There are no practice cases: data/manip/onsite"):
+        pack(Source(rules, tmp_path))
+
+
+# Objects and drawings
+
+
+def test_objects_are_numbered_once_and_keep_their_numbers_when_others_come(cases, hidden):
+    practice, whole = catalogue(cases), catalogue(cases, hidden)
+    assert [thing.number for thing in whole.things] == list(range(1, len(whole.things) + 1))
+    assert whole.things[: len(practice.things)] == practice.things
+    assert len(whole.things) > len(practice.things)
+    assert len({(thing.model, thing.colour, thing.size_mm) for thing in practice.things}) == len(practice.things)
+
+
+def test_two_alike_in_one_scene_are_two_objects(cases):
+    first = cases[0]
+    twin = replace(first.scene.things[0], id="twin", position=(0.2, 0.3))
+    scene = replace(first.scene, things=(*first.scene.things, twin))
+    known = catalogue([replace(first, scene=scene)])
+    assert len(set(known.numbers(scene).values())) == len(scene.things)
+
+
+def test_sizes_are_in_millimetres(cases):
+    block = next(thing for case in cases for thing in case.scene.things if thing.kind == "block")
+    known = catalogue(cases)
+    number = next(known.numbers(case.scene)[block.id] for case in cases if block in case.scene.things)
+    edge = round(1000 * block.size[0])
+    assert size_text(known.things[number - 1]) == f"{edge} × {edge} × {edge}"
+
+
+def test_drawings_are_to_scale(cases):
+    """A block of 40 mm is 8 mm on paper at 1:5, and the bar of 200 mm is 40."""
+    known = catalogue(cases)
+    case = next(case for case in cases if any(thing.kind == "block" for thing in case.scene.things))
+    drawn = layout(case.scene, known)
+    width, box = re.match(r'<svg width="([\d.]+)mm" height="[\d.]+mm" viewBox="0 0 ([\d.]+)', drawn).groups()
+    assert width == box, "a unit of the drawing is a millimetre"
+    bars = [float(value) for value in re.findall(r'<rect [^>]* width="([\d.]+)"', drawn)]
+    assert bars == [20.0, 20.0]
+    block = next(thing for thing in case.scene.things if thing.kind == "block")
+    sides = [_longest(points) for points in re.findall(r'<polygon points="([^"]+)"', drawn)]
+    assert any(abs(side - 1000 * block.size[0] / LAYOUT_SCALE) < 0.02 for side in sides)
+
+
+def _longest(points: str) -> float:
+    (ax, ay), (bx, by) = (tuple(map(float, pair.split(","))) for pair in points.split()[:2])
+    return float(((ax - bx) ** 2 + (ay - by) ** 2) ** 0.5)
+
+
+def test_left_of_the_arm_is_left_and_far_from_it_is_up():
+    sheet = Sheet(LAYOUT_SCALE, (-0.2, -0.3), (0.4, 0.3))
+    (left, _), (right, _) = sheet.at(0, 0.1), sheet.at(0, -0.1)
+    (_, far), (_, near) = sheet.at(0.3, 0), sheet.at(-0.1, 0)
+    assert left < right and far < near
+    assert right - left == pytest.approx(40.0)
+
+
+def test_the_whole_table_has_its_measures():
+    assert all(f">{number}<" in overview() for number in ("1500", "1000", "420", "80"))
+
+
+def test_every_practice_case_has_a_drawing_with_all_its_numbers(found, cases):
+    layouts = next(section for section in found.sections if section.id == "layouts")
+    drawings = [block for block in layouts.blocks if isinstance(block, Drawing)]
+    assert len(drawings) == 1 + len(cases)
+    known = catalogue(cases)
+    for case, drawing in zip(cases, drawings[1:], strict=True):
+        assert all(f">{number}</text>" in drawing.svg for number in known.numbers(case.scene).values())
+
+
+# Interfaces
+
+
+def test_the_observation_is_what_the_table_really_shows(cases):
+    world = TableWorld(cases[0], 1, 64)
+    arrays, told = world.look()
+    world.close()
+    documented = {row[0]: row[1:3] for row in observation(64).rows}
+    assert documented.keys() == arrays.keys() | told.keys()
+    for name, array in arrays.items():
+        assert documented[name] == (array.dtype.name, " × ".join(map(str, array.shape))), name
+    for name, value in told.items():
+        assert documented[name][0] == {"str": "text"}.get(type(value).__name__, type(value).__name__), name
+
+
+# The page
+
+
+def test_the_file_opens_anywhere_and_the_page_keeps_the_servers_policy(found):
+    alone, served = file_of(found, "zh"), page_of(found, "zh")
+    assert "<style>" in alone and "/static/" not in alone and "<script" not in alone and "http" not in alone
+    assert "<style>" not in served and " style=" not in served
+    assert "</style" not in alone.split("<style>")[1].split("</style>")[0]
+
+
+def test_what_people_wrote_is_made_harmless(home, rules):
+    evil = msgspec.structs.replace(rules, name=Words("<script>alert(1)</script>", "甲"))
+    assert "<script>alert" not in file_of(pack(Source(evil, home)), "en")

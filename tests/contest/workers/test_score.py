@@ -1,0 +1,90 @@
+"""Whose fault it is when a job comes to nothing, and what each side is told of it."""
+
+import shutil
+
+import pytest
+
+from palestra import registry
+from palestra.contest.workers import score
+from palestra.contest.workers.jobs import do
+from palestra.contest.workers.score import Other
+from palestra.errors import PalestraError
+from palestra.sandbox import sandbox
+from tests.contest.bundles import Home
+
+TRACK = "near-eye-gaze-v1"
+
+
+@pytest.fixture
+def home(tmp_path, tiny):
+    return Home(tmp_path, TRACK, tiny(TRACK))
+
+
+@pytest.fixture
+def blank(home):
+    """A submission in order."""
+    track, file = registry.track(TRACK), home.folder / "blank.csv"
+    track.write(track.blank(track.trials(home.folder / "data")), file)
+    return file
+
+
+def is_ours(failure, *secrets):
+    """The platform's fault, of which a contestant reads nothing but that it is."""
+    assert failure is not None and failure.fault == "platform"
+    assert failure.message == score.OUR_FAULT
+    return all(secret in failure.trace for secret in secrets)
+
+
+@pytest.mark.parametrize("kind", ["check", "score"])
+def test_truth_that_cannot_be_read_is_no_contestants_fault_and_nothing_of_it_is_told(tmp_path, tiny, blank, kind):
+    broken = tmp_path / "broken"
+    shutil.copytree(tiny(TRACK), broken)
+    truth = next(path for path in sorted((broken / "truth").rglob("*.csv")))
+    truth.write_text(truth.read_text() + "secret,of,the,truth\n")
+    (tmp_path / "contest").mkdir()
+    home = Home(tmp_path / "contest", TRACK, broken)
+    assert is_ours(do(home.assignment(kind, blank)).failure, "OursToMend", "truth")
+
+
+def changed(file):
+    """A table whose last number is another one."""
+    text = file.read_text().rstrip("\n")
+    file.write_text(text[:-1] + ("1" if text[-1] != "1" else "2") + "\n")
+
+
+def test_a_mended_truth_counts_from_the_next_submission_on(tmp_path, tiny, blank):
+    shutil.copytree(tiny(TRACK), tmp_path / "mended")
+    (tmp_path / "contest").mkdir()
+    home = Home(tmp_path / "contest", TRACK, tmp_path / "mended")
+    first = score.sheet_of(home.assignment("score", blank))
+    assert score.sheet_of(home.assignment("score", blank)) is first, "it is kept between jobs"
+    changed(next(path for path in sorted((tmp_path / "mended" / "truth").rglob("*.csv"))))
+    assert score.sheet_of(home.assignment("score", blank)).digest != first.digest
+
+
+def test_a_set_that_is_scored_again_reads_its_data_anew(home, blank):
+    first = score.sheet_of(home.assignment("score", blank))
+    again = score.sheet_of(home.assignment("score", blank, rescoring="r1"))
+    assert again is not first
+    assert score.sheet_of(home.assignment("score", blank, rescoring="r1")) is again
+
+
+@pytest.mark.parametrize("kind", ["check", "score"])
+def test_a_file_that_the_store_has_lost_is_no_contestants_fault(home, blank, kind):
+    assignment = home.assignment(kind, blank)
+    shutil.rmtree(home.store)
+    assert is_ours(do(assignment).failure, "no file")
+
+
+def test_what_is_lost_of_another_team_is_no_contestants_fault(home, blank):
+    assignment = home.assignment("score", blank, others=(Other("s0", "0" * 64),))
+    assert is_ours(do(assignment).failure, "no file")
+
+
+def test_a_bundle_is_not_refused_because_nothing_can_run_it_here(tmp_path, tiny, monkeypatch):
+    def choose(trusted=False):
+        raise PalestraError("No sandbox works here.")
+
+    home = Home(tmp_path, "near-eye-live-v1", tiny("near-eye-live-v1"))
+    monkeypatch.setattr(sandbox, "choose", choose)
+    assert is_ours(do(home.assignment("check", home.bundle("good"))).failure, "No sandbox works here.")
