@@ -107,8 +107,8 @@ def _prepare(folder: Path, database: str) -> Place:
     base = sc.new_place(folder)
     track, order = registry.track("near-eye-gaze-v1"), Order("tiny", 0, ("images",))
     make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
-    assert track.write and track.blank
-    track.write(track.blank(track.trials(folder / "data")), folder / "good.csv")
+    assert track.writes and track.blank
+    track.writes(track.blank(track.trials(folder / "data")), folder / "good.csv")
     (folder / "bad.csv").write_text("person,group,frame,x,y\nnobody,1,1,0,0\n")
     return Place(base.file, database)
 

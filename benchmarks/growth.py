@@ -138,9 +138,9 @@ def _submission(sizes: Sizes, folder: Path) -> tuple[float, float, float, int, i
     place, track = sc.new_place(folder), registry.track("near-eye-gaze-v1")
     order = Order(sizes.order, 0, ("images",))  # type: ignore[arg-type]
     make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
-    assert track.write and track.blank
+    assert track.writes and track.blank
     trials, file = track.trials(folder / "data"), folder / "answers.csv"
-    track.write(track.blank(trials), file)
+    track.writes(track.blank(trials), file)
     contest = Place(place.file).open()
     contest.act("bench", lambda state, now: list(sc.people(3)))
     uploads = Uploads(contest.engine, folder / "spool", contest.files, contest.now)

@@ -57,8 +57,8 @@ def csv_rows(folder: Path) -> list[Row]:
     lines = []
     for name, table_ in (("in order", answers), ("shuffled", answers.sample(fraction=1, shuffle=True, seed=0))):
         file = folder / f"{name}.csv"
-        assert track.write is not None
-        track.write(table_, file)
+        assert track.writes is not None
+        track.writes(table_, file)
 
         def ours(file: Path = file) -> None:
             rows = score_trials(track, sheet, collect(track, file, trials))
@@ -112,8 +112,8 @@ def report_memory(folder: Path) -> bool:
     trials = track.trials(data)
     keys = [texts[n % len(texts)] for n in range(trials.height)]
     submission = folder / "whole.json"
-    assert track.write is not None
-    track.write(trials.select("trial", mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series(keys)), submission)
+    assert track.writes is not None
+    track.writes(trials.select("trial", mask_file=pl.lit(openeds.INLINE), mask_key=pl.Series(keys)), submission)
     started = time.perf_counter()
     command = [sys.executable, "-c", MEASURED, "score", track.id, str(submission), "--data", str(data)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stderr

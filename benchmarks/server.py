@@ -135,9 +135,9 @@ def upload_to_board(counts: Counts, folder: Path) -> None:
     order = Order(counts.size, 0, ("images",))  # type: ignore[arg-type]
     make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     file = folder / "answers.csv"
-    assert track.write and track.blank
+    assert track.writes and track.blank
     trials = track.trials(folder / "data")
-    track.write(track.blank(trials), file)
+    track.writes(track.blank(trials), file)
     contest = place.open()
     contest.act("bench", lambda state, now: list(sc.people(2)))
     tokens = [sc.token_of(contest, f"a{i}") for i in range(2)]
@@ -215,8 +215,8 @@ def all_at_once(counts: Counts, folder: Path) -> None:
     order = Order("tiny", 0, ("images",))
     make.run(track, order, make.plan(track, order), folder / "data", lambda count: None)
     file = folder / "answers.csv"
-    assert track.write and track.blank
-    track.write(track.blank(track.trials(folder / "data")), file)
+    assert track.writes and track.blank
+    track.writes(track.blank(track.trials(folder / "data")), file)
     contest: Contest = place.open()
     contest.act("bench", lambda state, now: list(sc.people(counts.submitting)))
     tokens = [sc.token_of(contest, f"a{i}") for i in range(counts.submitting)]

@@ -29,7 +29,7 @@ def check_track(track: Track, data: Path) -> None:
     answers = _perfect(track, trials, truth)
     if answers is not None:
         _check_scoring(track, data, answers)
-    if track.write and track.blank:
+    if track.writes and track.blank:
         _check_files(track, trials)
     if track.stream:
         _check_stream(track, data, trials)
@@ -49,7 +49,7 @@ def _check_tables(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> No
         _require(track, table["trial"].is_unique().all(), f"each trial is once in its {name}")
         _require(track, not table.is_empty(), f"its {name} are not empty")
     _require(track, truth.join(trials, on="trial", how="anti").is_empty(), "every trial of the truth is a trial")
-    shared = set(trials.columns) & set(truth.columns) - {"trial", *track.units, *track.groups}
+    shared = set(trials.columns) & set(truth.columns) - {"trial", *track.units, *track.display.groups}
     _require(track, not shared, f"its truth has no column that its trials show to contestants (both have {shared})")
     score.unit_of(track, trials.join(truth, on="trial", suffix="_truth"))
 
@@ -70,8 +70,12 @@ def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
     sheet = score.load(track, data)
     scored = score.score(track, sheet, answers, "contract")
     rows, ranks = scored.rows, scored.result.metrics[track.ranks.name]
-    _require(track, track.error in rows.columns, f"its scores have the column {track.error!r} that it names as error")
-    _require(track, not rows[track.error].cast(pl.Float64).is_nan().any(), "no score is NaN")
+    _require(
+        track,
+        track.display.error in rows.columns,
+        f"its scores have the column {track.display.error!r} that it names as error",
+    )
+    _require(track, not rows[track.display.error].cast(pl.Float64).is_nan().any(), "no score is NaN")
     _require(track, ranks.value == ranks.value, "its ranking metric is a number")
     again = score.score(track, sheet, answers.sample(fraction=1, shuffle=True, seed=1), "contract")
     _require(track, again.result.metrics == scored.result.metrics, "the order of answers does not matter")
@@ -83,12 +87,12 @@ def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
 
 
 def _check_files(track: Track, trials: pl.DataFrame) -> None:
-    if track.write is None or track.blank is None:
+    if track.writes is None or track.blank is None:
         return
     blank = track.blank(trials)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"template{track.suffix}"
-        track.write(blank, file)
+        track.writes(blank, file)
         answers = collect(track, file, trials)
         score.look_into(track, answers)
         _require(track, answers["trial"].equals(trials["trial"]), "a template that it writes is read back whole")
@@ -105,7 +109,7 @@ def _check_episode(track: Track, data: Path, trials: pl.DataFrame) -> None:
     if track.episode is None or track.hear is None or track.blank is None:
         _require(track, False, "a track with worlds has `hear` and `blank`")
         return
-    cases = track.episode(data)
+    cases = track.episode.cases(data)
     _require(
         track, [case.name for case in cases] == trials["trial"].to_list(), "it has a world for every trial, in order"
     )
@@ -125,7 +129,7 @@ def _check_stream(track: Track, data: Path, trials: pl.DataFrame) -> None:
         _require(track, False, "a live track has `hear` and `blank`")
         return
     asked: list[str] = []
-    for sitting in track.stream(data):
+    for sitting in track.stream.sittings(data):
         ticks, decisions, due_s = 0, 0, 0.0
         for tick in sitting.ticks():
             _require(track, tick.due_s >= due_s, "ticks are in the order in which they are due")

@@ -152,37 +152,59 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Track:
-    """One versioned challenge: its trials, its truth, how answers arrive, how they are scored, what ranks.
+class FileAnswers:
+    """Answers that come as a file."""
 
-    Tables have one row per trial and a column `trial` (text). The first of `units` that a column is named after is
-    what intervals resample. The first metric ranks. A file track gives `answers` and `write`; a live one `stream` or
-    `episode`, `hear` and `blank`, which says what columns an answer has.
-    """
-
-    id: str
-    title: str
-    trials: Callable[[Path], pl.DataFrame]  # public: what a contestant may know
-    truth: Callable[[Path], pl.DataFrame]  # hidden: joined in scoring.py and nowhere else
-    score: Callable[[pl.DataFrame], pl.DataFrame]  # truth and answers joined; row-wise, so it is called in chunks
-    metrics: tuple[Metric, ...]
-    missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
-    answers: Callable[[Path, pl.DataFrame], pl.DataFrame] | None = None  # reads a submission; faults are raised
-    stream: Callable[[Path], Sequence[Sitting]] | None = None  # what is sent live, in order
-    episode: Callable[[Path], Sequence[Case]] | None = None  # worlds to act in, in order
-    judged: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # what referees decided (scoring/judged.py), scored
-    hear: Callable[[Any], Mapping[str, Any]] | None = None  # a live answer as columns; ValueError says what is wrong
-    signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
-    inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
-    content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
+    read: Callable[[Path, pl.DataFrame], pl.DataFrame]  # a submission for these trials; faults are raised
     write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
     suffix: str = ".csv"  # of a submission file
     most_bytes: Callable[[pl.DataFrame], int] | None = None  # of a submission file for these trials
-    blank: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # answers of a template submission, from the trials
-    units: tuple[str, ...] = ("unit",)
-    groups: tuple[str, ...] = ()  # columns that reports break down by, where the data has them
-    chunk: int = 65_536  # rows that `score` gets at once
+    inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
+    content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
+
+
+@dataclass(frozen=True)
+class StreamAnswers:
+    """Answers to what is sent live."""
+
+    sittings: Callable[[Path], Sequence[Sitting]]  # what is sent, in order
+    hear: Callable[[Any], Mapping[str, Any]]  # an answer as columns; ValueError says what is wrong with it
+    signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
+
+
+@dataclass(frozen=True)
+class EpisodeAnswers:
+    """What is left of worlds that an entrant acted in."""
+
+    cases: Callable[[Path], Sequence[Case]]  # worlds to act in, in order
+    hear: Callable[[Any], Mapping[str, Any]]  # what is left of one, as columns
+
+
+@dataclass(frozen=True)
+class RefereedMatch:
+    """What the referees' table needs from a challenge."""
+
+    judged: Callable[[pl.DataFrame], pl.DataFrame]  # what referees decided (scoring/judged.py), scored
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """How data sets of a challenge are made, described, and cut down to what contestants may have."""
+
+    make: Callable[[Order], Plan] | None = None
+    describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
+    hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
+    # Files that hold truth beside what may be seen, by their paths in the data set: what contestants get, if anything.
+    in_part: Callable[[Path], Mapping[Path, bytes | None]] | None = None
+
+
+@dataclass(frozen=True)
+class Display:
+    """What people see of a challenge: in reports, films and pages."""
+
     error: str = "error"  # the score that says how bad one trial is (higher is worse)
+    groups: tuple[str, ...] = ()  # columns that reports break down by, where the data has them
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
     charts: Callable[[pl.DataFrame], list[Block]] | None = None  # what a result's page shows of its scored rows
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
@@ -192,18 +214,46 @@ class Track:
     still: Callable[[Path, str], NDArray[np.uint8]] | None = None  # a frame of a sequence as RGB, where more is to see
     review: Callable[[Path, Any, str], list[Block]] | None = None  # an entrant's recorded run, played again
     films: Callable[[Path, Any, Path], list[Path]] | None = None  # films of a recorded run, written into a folder
+    chinese: Mapping[str, str] = field(default_factory=dict)  # of what its pages say in English; see i18n/phrasebook.py
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """The readings of the rules that an organiser may change."""
+
+    values: msgspec.Struct
+    configure: Callable[[Any], Track]  # the same track under other values
+
+
+@dataclass(frozen=True)
+class Track:
+    """One versioned challenge: its trials, its truth, how answers arrive, how they are scored, what ranks.
+
+    Tables have one row per trial and a column `trial` (text). The first of `units` that a column is named after is
+    what intervals resample. The first metric ranks. Answers arrive in one or more ways (`files`, `stream`, `episode`,
+    `match`); a live track gives `blank`, which says what columns an answer has.
+    """
+
+    id: str
+    title: str
+    trials: Callable[[Path], pl.DataFrame]  # public: what a contestant may know
+    truth: Callable[[Path], pl.DataFrame]  # hidden: joined in scoring/score.py and nowhere else
+    score: Callable[[pl.DataFrame], pl.DataFrame]  # truth and answers joined; row-wise, so it is called in chunks
+    metrics: tuple[Metric, ...]
+    missing: Mapping[str, float] | Callable[[pl.DataFrame], pl.DataFrame]  # what no answer costs
+    units: tuple[str, ...] = ("unit",)
+    ties: tuple[str, ...] = ()  # metrics that break ties in the first one, in order
+    blank: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # answers of a template submission, from the trials
+    chunk: int = 65_536  # rows that `score` gets at once
+    files: FileAnswers | None = None
+    stream: StreamAnswers | None = None
+    episode: EpisodeAnswers | None = None
+    match: RefereedMatch | None = None
+    dataset: Dataset = Dataset()
+    display: Display = Display()
     study: Study | None = None  # how its labelled samples are learnt from and tested on, for `palestra bench`
-    make: Callable[[Order], Plan] | None = None
-    hidden: tuple[str, ...] = ("truth",)  # folders of a data set that contestants do not get
-    # Files that hold truth beside what may be seen, by their paths in the data set: what contestants get, if anything.
-    in_part: Callable[[Path], Mapping[Path, bytes | None]] | None = None
-    describe: Callable[[Path], list[Block]] | None = None  # the data set's own page
-    settings: msgspec.Struct | None = None  # the readings of the rules that an organiser may change
-    configure: Callable[[Any], Track] | None = None  # the same track under other settings
-    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # results in the literature
-    ties: tuple[str, ...] = ()  # metrics that part entrants who are equal in the first one, in order
+    settings: RuleSettings | None = None
     title_zh: str = ""
-    chinese: Mapping[str, str] = field(default_factory=dict)  # of what its pages say in English; see phrasing.py
 
     def __post_init__(self) -> None:
         if isinstance(self.units, str):  # one name is an easy slip, and would be taken for a tuple of letters
@@ -212,13 +262,45 @@ class Track:
     @property
     def arrives(self) -> list[str]:
         """How answers may arrive."""
-        ways = {"file": self.answers, "stream": self.stream, "episode": self.episode, "judged": self.judged}
+        ways = {"file": self.files, "stream": self.stream, "episode": self.episode, "judged": self.match}
         return [name for name, given in ways.items() if given]
 
     @property
     def live(self) -> bool:
         """Whether programs play it, and no file is handed in."""
         return self.stream is not None or self.episode is not None
+
+    @property
+    def hear(self) -> Callable[[Any], Mapping[str, Any]] | None:
+        """A live answer as columns, where programs play it."""
+        way = self.stream or self.episode
+        return way.hear if way else None
+
+    @property
+    def writes(self) -> Callable[[pl.DataFrame, Path], None] | None:
+        """Writes a submission file, where there is one to write."""
+        return self.files.write if self.files else None
+
+    @property
+    def inspect(self) -> Callable[[pl.DataFrame], None] | None:
+        """Opens heavy answers, where a file has them."""
+        return self.files.inspect if self.files else None
+
+    @property
+    def content(self) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
+        """Answers with what references stand for, where a file has those."""
+        return self.files.content if self.files else None
+
+    @property
+    def suffix(self) -> str:
+        """Of a submission file."""
+        return self.files.suffix if self.files else ""
+
+    @property
+    def setting_values(self) -> dict[str, Any]:
+        """The readings of the rules that are in force, by name."""
+        values: dict[str, Any] = msgspec.to_builtins(self.settings.values) if self.settings else {}
+        return values
 
     @property
     def ranks(self) -> Metric:

@@ -73,10 +73,9 @@ def configured(track: Track, changes: Mapping[str, str]) -> Track:
     """The same track under other settings, given as text."""
     if not changes:
         return track
-    if track.settings is None or track.configure is None:
+    if track.settings is None:
         raise PalestraError(f"{track.id} has no settings; --set takes none here.")
-    known = msgspec.to_builtins(track.settings)
-    kind = type(track.settings)
+    known, kind = track.setting_values, type(track.settings.values)
     for name, text in changes.items():
         if name not in known:
             raise UnknownName(f"setting of {track.id}", name, known)
@@ -87,7 +86,7 @@ def configured(track: Track, changes: Mapping[str, str]) -> Track:
                 f"--set {name}={text}: found {text!r}, expected {_choices(get_type_hints(kind)[name])}; "
                 f"the default is {str(known[name]).lower()}."
             ) from None
-    return track.configure(msgspec.convert({**known, **changes}, kind, strict=False))
+    return track.settings.configure(msgspec.convert({**known, **changes}, kind, strict=False))
 
 
 def _choices(kind: Any) -> str:

@@ -9,6 +9,7 @@ from palestra import registry
 from palestra.contract import check_track
 from palestra.errors import PalestraError
 from tests import OUTSIDE
+from tests.changed import changed
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_an_outside_track_scores_a_file_on_the_command_line(outside, clips, cli)
     ],
 )
 def test_a_broken_promise_is_named(outside, clips, changes, promise):
-    broken = dataclasses.replace(registry.track("blink-count-v1"), **changes)
+    broken = changed(registry.track("blink-count-v1"), **changes)
     with pytest.raises(PalestraError, match=promise):
         check_track(broken, clips)
 

@@ -79,7 +79,7 @@ def test_a_folder_that_is_not_there_is_named():
 
 
 def test_settings_are_read_from_text():
-    assert registry.track("near-eye-gaze-v1", {"score_calibration": "true"}).settings.score_calibration is True
+    assert registry.track("near-eye-gaze-v1", {"score_calibration": "true"}).setting_values["score_calibration"] is True
     assert registry.track("eye-segmentation-v1", {"rank_by": "image"}).ranks.name == "miou_image"
 
 

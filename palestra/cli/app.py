@@ -163,7 +163,7 @@ def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:
     from palestra.contract import check_track
 
     for track in tracks:
-        if track.make is None and track.id not in folders:
+        if track.dataset.make is None and track.id not in folders:
             console.say(f"{track.id}: not checked, for it makes no data of its own; give --data {track.id}=DIR")
             continue
         check_track(track, data_of(track, Path(folders[track.id]) if track.id in folders else None, True))

@@ -68,7 +68,7 @@ def bench(
         raise PalestraError("--predictions-out and --scores-out take the answers of one solution; name one.")
     # A track may write predictions as a folder of files, which has no suffix.
     one_file = predictions_out if predictions_out and predictions_out.suffix else None
-    if predictions_out and chosen.write is None:
+    if predictions_out and chosen.writes is None:
         raise PalestraError(f"{track} takes no files; --scores-out keeps the answers, each with its scores.")
     require_outputs(None, {chosen.suffix: one_file, ".parquet": scores_out, ".html": report})
     folder = data_of(chosen, data, json)
@@ -77,8 +77,8 @@ def bench(
     given = _answers(bench, contenders, _executor(executor, address, workers), fresh, json)
     sheet = score.load(bench.track, folder)
     found = [run.scored(bench, who, one, sheet) for who, one in zip(contenders, given, strict=True)]
-    if predictions_out and bench.track.write:
-        bench.track.write(given[0], predictions_out)
+    if predictions_out and bench.track.writes:
+        bench.track.writes(given[0], predictions_out)
     if scores_out:
         from palestra.scoring import score_file
 

@@ -46,8 +46,8 @@ def make(
     making.require_room(folder, cost.bytes * (making.left(plan, folder) + bool(pack)))
     with console.progress("making", sum(part.weight for part in plan.parts)) as advance:
         making.run(chosen, order, plan, folder, advance)
-    hidden = [f"{name}/" for name in chosen.hidden if (folder / name).is_dir()]
-    hidden += ["the truth in some of its files"] if chosen.in_part else []
+    hidden = [f"{name}/" for name in chosen.dataset.hidden if (folder / name).is_dir()]
+    hidden += ["the truth in some of its files"] if chosen.dataset.in_part else []
     console.say(f"{folder} is ready. A contestant gets all of it but {' and '.join(hidden)}.")
     if report:
         from palestra.report.page import write_data_page

@@ -58,7 +58,7 @@ def play(
         raise typer.BadParameter(f"{pace!r} is neither real nor fast.", param_hint="--pace")
     chosen = registry.track(track, pairs(settings))
     require_live(chosen)
-    if films and chosen.films is None:
+    if films and chosen.display.films is None:
         raise PalestraError(f"{chosen.id} has no worlds to make films of; leave out --films.")
     folder = data_of(chosen, data, json)
     order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
@@ -74,8 +74,8 @@ def play(
         from palestra.live.timeline import write_run
 
         write_run(chosen, played.scored, played.recording, folder, report, language)
-    if films and chosen.films:
-        made = chosen.films(folder, played.recording, films)
+    if films and chosen.display.films:
+        made = chosen.display.films(folder, played.recording, films)
         console.say(f"{len(made)} films are in {films}.")
     console.show_played(chosen, played, json)
     _exit_if_invalid(played.scored.values())

@@ -44,8 +44,8 @@ def reading(track: "Track", folder: Path) -> Iterator[None]:
     except Refused as refusal:
         inside = folder / "data"
         hint = f" Did you mean {inside}?" if inside.is_dir() else ""
-        if not (folder / track.hidden[0]).is_dir():
-            hint += f" (There is no {track.hidden[0]}/: whoever has no truth can `check` and not `score`.)"
+        if not (folder / track.dataset.hidden[0]).is_dir():
+            hint += f" (There is no {track.dataset.hidden[0]}/: whoever has no truth can `check` and not `score`.)"
         raise PalestraError(f"{folder} cannot be used as data of {track.id}: {refusal}.{hint}") from None
 
 

@@ -74,9 +74,9 @@ def at_a_match(contest: Contest, home: Path, match_id: str, words: list[str], ag
 
 def _settings(phase: Phase) -> Settings:
     found = registry.track(phase.track, phase.settings).settings
-    if not isinstance(found, Settings):
+    if found is None or not isinstance(found.values, Settings):
         raise PalestraError(f"{phase.track} is not played at the table that is simulated here.")
-    return found
+    return found.values
 
 
 def _with_cases(settings: Settings, which: Literal["practice", "hidden"]) -> Settings:

@@ -39,9 +39,9 @@ class Cost:
 
 
 def plan(track: Track, order: Order) -> Plan:
-    if track.make is None:
+    if track.dataset.make is None:
         raise PalestraError(f"{track.id} has no synthetic data: it is read from data that you have.")
-    return track.make(order)
+    return track.dataset.make(order)
 
 
 def estimate(plan: Plan) -> Cost:

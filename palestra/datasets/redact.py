@@ -23,11 +23,11 @@ def shown(track: Track, data: Path) -> list[Path]:
 
 def shown_in_part(track: Track, data: Path) -> Mapping[Path, bytes | None]:
     """What a contestant gets of files that hold truth beside what may be seen, by their paths in the data set."""
-    return track.in_part(data) if track.in_part else {}
+    return track.dataset.in_part(data) if track.dataset.in_part else {}
 
 
 def _is_hidden(track: Track, path: Path) -> bool:
-    return any(path.is_relative_to(hidden) for hidden in track.hidden)
+    return any(path.is_relative_to(hidden) for hidden in track.dataset.hidden)
 
 
 def require_zip(archive: Path) -> None:

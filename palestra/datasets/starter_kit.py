@@ -17,8 +17,8 @@ def write_kit(track: Track, folder: Path) -> None:
         raise PalestraError(f"{folder} exists and is not an empty folder. Nothing was written; choose another.")
     data = tiny_data(track)
     shutil.copytree(data, folder / "data", dirs_exist_ok=True)
-    if track.write and track.blank:
-        track.write(track.blank(track.trials(data)), folder / f"template{track.suffix}")
+    if track.writes and track.blank:
+        track.writes(track.blank(track.trials(data)), folder / f"template{track.suffix}")
     scripts = starter_of(track.id)
     if scripts.is_dir():
         shutil.copytree(scripts, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -52,10 +52,10 @@ def _write_plain_bundle(track: Track, data: Path, bundle: Path) -> None:
 
 def _plain_page(track: Track) -> str:
     template = f"template{track.suffix}"
-    began = f"`{template}` a submission to fill in" if track.answers else f"`bundle/{PROGRAM}` a program to change"
+    began = f"`{template}` a submission to fill in" if track.files else f"`bundle/{PROGRAM}` a program to change"
     tried = (
         f"palestra check {track.id} {template} --data data\npalestra score {track.id} {template} --data data"
-        if track.answers
+        if track.files
         else f"palestra play {track.id} bundle --data data --pace fast"
     )
     return (

@@ -29,7 +29,7 @@ def is_there(track: Track) -> bool:
 
 def tiny_data(track: Track) -> Path:
     """Where the tiny data set is; it is made anew when the code that makes it has changed."""
-    if track.make is None:
+    if track.dataset.make is None:
         raise PalestraError(f"{track.id} makes no synthetic data: name a data set with --data DIR.")
     folder = _folder(track)
     if not folder.is_dir():

@@ -27,28 +27,30 @@ def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en",
 def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
     from palestra.report.video import write_film
 
-    if track.film is None:
+    if track.display.film is None:
         raise PalestraError(f"{track.id} has no sequences: its pictures stand alone. Name a .png file.")
-    write_film(track.film(data, what), out)
+    write_film(track.display.film(data, what), out)
 
 
 def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
     from palestra.report.images import contact_sheet, png
 
-    if track.still and what != "sheet":
-        out.write_bytes(png(track.still(data, what)))
+    if track.display.still and what != "sheet":
+        out.write_bytes(png(track.display.still(data, what)))
         return
-    if track.picture is None:
+    if track.display.picture is None:
         raise PalestraError(f"{track.id} has no pictures.")
     rows = _with_truth(track, data)
     if what == "sheet":
         chosen = rows[np.linspace(0, rows.height - 1, min(SHEET, rows.height)).astype(int).tolist()]
-        image = contact_sheet([track.picture(data, row) for row in chosen.iter_rows(named=True)], columns=2, width=1600)
+        image = contact_sheet(
+            [track.display.picture(data, row) for row in chosen.iter_rows(named=True)], columns=2, width=1600
+        )
     else:
         found = rows.filter(pl.col("trial") == what)
         if found.is_empty():
             raise UnknownName("trial (among those with truth)", what, rows["trial"].to_list())
-        image = track.picture(data, found.row(0, named=True))
+        image = track.display.picture(data, found.row(0, named=True))
     out.write_bytes(png(image))
 
 

@@ -59,7 +59,7 @@ class Entry:
 
 def hold(out: Path, size: str, serve: bool, port: int) -> None:
     """Hold the contest on the demo's data, then leave the server running, or end."""
-    tracks = [track for track in registry.tracks().values() if track.make]
+    tracks = [track for track in registry.tracks().values() if track.dataset.make]
     place = Place(out / "contest.toml")
     _write_rules(place.file, tracks, size)
     contest = place.open()
@@ -140,7 +140,7 @@ def _token(contest: Contest, account: str, scopes: tuple[str, ...]) -> str:
 
 def answering(track: Track) -> list[Solution]:
     """Solutions that answer with a file, and whose weights are here: at once, or else where they learn in folds."""
-    here = [one for one in registry.solutions(track.id) if is_ready(one)] if track.write else []
+    here = [one for one in registry.solutions(track.id) if is_ready(one)] if track.writes else []
     return [one for one in here if one.solves] or [one for one in here if one.learns]
 
 
@@ -163,16 +163,16 @@ def _entries(track: Track, out: Path, size: str) -> list[Entry]:
 def _spoiled(track: Track, data: Path, file: Path, share: float) -> Path:
     """A submission in which so many answers are those of the template."""
     target = file.with_stem(f"{file.stem}-spoiled-{share:.0%}".replace("%", ""))
-    if track.answers is None or track.blank is None or track.write is None:
+    if track.files is None or track.blank is None or track.writes is None:
         raise PalestraError(f"{track.id} takes no files.")
     trials = track.trials(data)
     spoiled = np.random.default_rng(0).random(trials.height) < share
-    good, blank = track.answers(file, trials), track.blank(trials)
+    good, blank = track.files.read(file, trials), track.blank(trials)
     columns = [name for name in good.columns if name in blank.columns]
     rows = pl.concat(
         [good.select(columns).filter(~spoiled), blank.select(columns).filter(spoiled)], how="vertical_relaxed"
     )
-    track.write(trials.select("trial").join(rows, on="trial", how="left", maintain_order="left"), target)
+    track.writes(trials.select("trial").join(rows, on="trial", how="left", maintain_order="left"), target)
     return target
 
 

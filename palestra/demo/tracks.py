@@ -30,7 +30,7 @@ def run(out: Path, order: Order, serve: bool = False, port: int = 0) -> None:
     again, but for the contest."""
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
-    tracks = [track for track in registry.tracks().values() if track.make]
+    tracks = [track for track in registry.tracks().values() if track.dataset.make]
     for track in tracks:
         _show(track, out / track.id, msgspec.structs.replace(order, size=size_of(track, order.size)))
     for page in sorted(out.rglob("*.html")):
@@ -45,9 +45,9 @@ def _show(track: Track, home: Path, order: Order) -> None:
     _make(track, data, order)
     write_data_page(track, data, home / "data.html")
     entries = []
-    if track.blank and track.write:
+    if track.blank and track.writes:
         template = home / f"template{track.suffix}"
-        track.write(track.blank(track.trials(data)), template)
+        track.writes(track.blank(track.trials(data)), template)
         entries.append(_score(track, data, template, "template"))
     if track.live:
         entries += _play(track, data, home)
@@ -66,13 +66,13 @@ def _show(track: Track, home: Path, order: Order) -> None:
 
 def _learn(track: Track, solution: Solution, data: Path, file: Path) -> None:
     """The answers of a solution that learns in each fold, under the protocol that the track has by itself."""
-    assert track.write
-    bench = benching.bench_of(track, str(getattr(track.settings, "protocol", "")), data)
+    assert track.writes
+    bench = benching.bench_of(track, track.setting_values.get("protocol", ""), data)
     executor = ProcessExecutor()
     try:
         with console.progress(f"learning {solution.name}", benching.fold_count(bench)) as advance:
             who = benching.contender(track, solution.name, {})
-            track.write(benching.answers(bench, who, executor, cache_folder() / "bench", advance), file)
+            track.writes(benching.answers(bench, who, executor, cache_folder() / "bench", advance), file)
     finally:
         executor.close()
 

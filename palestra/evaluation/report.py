@@ -54,7 +54,7 @@ def _beside(track: Track, ordered: Sequence[Scored]) -> list[Block]:
             Words.same(f"{behind} ({spread})" if spread else behind),
         ])  # fmt: skip
     note = "The same people are drawn for both, so that differences are paired."
-    curves = {one.result.entrant: one.rows[track.error].drop_nulls().to_numpy() for one in ordered}
+    curves = {one.result.entrant: one.rows[track.display.error].drop_nulls().to_numpy() for one in ordered}
     return [
         Table("Solutions", columns, rows, note, alone=True),
         figures.cumulative(curves, error_name(track) + " (°)" * (track.ranks.unit == "deg"), "Cumulative error"),

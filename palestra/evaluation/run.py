@@ -181,7 +181,7 @@ def _where(job: Job) -> str:
 
 def _jobs(bench: Bench, who: Contender, cards: Sequence[str]) -> list[Job]:
     study = studying.study_of(bench.track)
-    settings = msgspec.to_builtins(bench.track.settings) if bench.track.settings else {}
+    settings = bench.track.setting_values
     return [
         Job(
             track=bench.track.id,

@@ -19,10 +19,10 @@ from palestra.scoring.score import code_digest
 
 
 def require_file(track: Track, solution: Solution) -> None:
-    if track.write is not None and solution.solves is None and solution.learns:
+    if track.writes is not None and solution.solves is None and solution.learns:
         words = f"palestra bench {track.id} {solution.name} --protocol NAME --predictions-out FILE"
         raise PalestraError(f"{solution.name} learns under a protocol: `{words}` writes its answers.")
-    if track.write is None or solution.solves is None:
+    if track.writes is None or solution.solves is None:
         raise PalestraError(
             f"{track.id} takes no files: `palestra play {track.id} {solution.name} --pace fast` runs it live."
         )
@@ -31,7 +31,7 @@ def require_file(track: Track, solution: Solution) -> None:
 def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, str], out: Path) -> pl.DataFrame:
     """Fit, predict and write a submission; answers for every trial."""
     require_file(track, solution)
-    assert track.write is not None
+    assert track.writes is not None
     for name in changes:
         if name not in solution.options:
             raise UnknownName(f"option of {solution.name}", name, solution.options)
@@ -46,7 +46,7 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
             shutil.rmtree(kept.parent, ignore_errors=True)
         raise
     answers = trials.select("trial").join(answers, on="trial", how="left", maintain_order="left")
-    track.write(answers, out)
+    track.writes(answers, out)
     shutil.rmtree(kept.parent)
     return answers
 

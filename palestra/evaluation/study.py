@@ -55,7 +55,7 @@ def answer_key(study: Study, protocol: Protocol, data: Path, train_data: Path | 
 def under(track: Track, protocol: Protocol, train_data: Path | None = None) -> Track:
     """The track with the trials and the truth of a protocol, where it does not take protocols as a setting itself."""
     study = study_of(track)
-    if track.settings is not None and track.configure is not None and hasattr(track.settings, "protocol"):
+    if track.settings is not None and hasattr(track.settings.values, "protocol"):
         from palestra.registry import configured
 
         elsewhere = {"train_data": str(train_data.resolve())} if train_data else {}
@@ -65,7 +65,7 @@ def under(track: Track, protocol: Protocol, train_data: Path | None = None) -> T
         track,
         trials=partial(trials, study, protocol),
         truth=partial(_own_truth, study, protocol, train_data=train_data),
-        groups=(*track.groups, *several),
+        display=replace(track.display, groups=(*track.display.groups, *several)),
     )
 
 

@@ -70,7 +70,7 @@ def blocks(track: Track, data: Path, run: Recording, entrant: str) -> list[Block
         ["Pace", {"real": "the wall clock", "fast": "virtual time"}.get(run.head.pace, run.head.pace)],
     ]
     return [
-        *(track.review(data, run, entrant) if track.review else []),
+        *(track.display.review(data, run, entrant) if track.display.review else []),
         Table("What went wrong", ["What", "Count"], wrong, "" if wrong else "Nothing did."),
         Table("Totals", ["", ""], totals, "" if run.end else "The run was stopped before its end."),
     ]

@@ -82,8 +82,8 @@ def require_live(track: Track) -> None:
 def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
     require_live(track)
     if track.episode:
-        return [episode_run.sitting_of(case) for case in track.episode(data)]
-    return track.stream(data) if track.stream else []
+        return [episode_run.sitting_of(case) for case in track.episode.cases(data)]
+    return track.stream.sittings(data) if track.stream else []
 
 
 def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
@@ -100,7 +100,7 @@ def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folde
         log.recorder = stack.enter_context(closing(Recorder(folder, head)))
         hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
         if track.episode:
-            hall.act(track, track.episode(data))
+            hall.act(track, track.episode.cases(data))
         else:
             hall.play(track, sittings)
         scored = {entry.name: score(track, sheet, entry, log.decisions[entry.name], order.seed) for entry in entries}
@@ -144,7 +144,7 @@ def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
 def _head(track: Track, data: Path, order: Play, entries: Sequence[Entry], sittings: Sequence[Sitting]) -> Head:
     return Head(
         track=track.id,
-        settings=msgspec.to_builtins(track.settings) if track.settings else {},
+        settings=track.setting_values,
         data=str(data.resolve()),
         pace=order.pace,
         seed=order.seed,
@@ -392,7 +392,7 @@ def require_sent(run: Recording, track: Track, data: Path) -> None:
     """See that the data set gives what was sent, tick by tick, as far as the run went; or that what was done in its
     worlds leads to what was left."""
     if track.episode:
-        episode_run.require_same(run, track.episode(data))
+        episode_run.require_same(run, track.episode.cases(data))
         return
     recorded = run.ticks()
     for number, sitting in enumerate(sittings_of(track, data)):

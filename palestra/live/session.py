@@ -69,9 +69,9 @@ def _entries(track: Track, data: Path, guests: Guests, order: Play, stack: ExitS
                 )
         entries += called
     if guests.lsl:
-        if track.signal is None:
+        if track.stream is None or track.stream.signal is None:
             raise PalestraError(f"{track.id} sends no samples, so it cannot be published by LSL.")
-        entries.append(open.publish(track.signal(data), terms, stack))
+        entries.append(open.publish(track.stream.signal(data), terms, stack))
     names = [entry.name for entry in entries]
     if double := next((name for name in names if names.count(name) > 1), None):
         raise PalestraError(f"Two entrants are called {double!r}. Give one of them another name, as NAME=….")

@@ -31,7 +31,7 @@ def book_of(track: Track | None = None) -> Phrasebook:
     own: dict[str, str] = {}
     if track:
         titles = [(track.title, track.title_zh), *((metric.title, metric.title_zh) for metric in track.metrics)]
-        own = {**{english: chinese for english, chinese in titles if chinese}, **track.chinese}
+        own = {**{english: chinese for english, chinese in titles if chinese}, **track.display.chinese}
     # The track's come first, in what they say and in their order.
     return Phrasebook({**own, **SENTENCES, **own}, {**own, **PHRASES, **own})
 

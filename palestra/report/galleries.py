@@ -19,23 +19,23 @@ HIDDEN = frozenset({"truth", "test_GT"})  # folders that a data set's own page n
 
 def galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery]:
     """The worst and the median trials. Those without an answer have nothing to picture and are counted instead."""
-    if track.picture is None or track.error not in rows.columns:
+    if track.display.picture is None or track.display.error not in rows.columns:
         return
-    scored = rows.filter(pl.col(track.error).is_not_null())  # those that are not evaluated have no error
-    answered = answered_of(scored).sort(track.error, descending=True, maintain_order=True)
+    scored = rows.filter(pl.col(track.display.error).is_not_null())  # those that are not evaluated have no error
+    answered = answered_of(scored).sort(track.display.error, descending=True, maintain_order=True)
     gaps = scored.height - answered.height
     more = f"{gaps:,} more trial{'s' * (gaps != 1)} had no answer; they are charged as the rules say." if gaps else ""
-    worst = answered.filter(pl.col(track.error) > 0).head(WORST)
+    worst = answered.filter(pl.col(track.display.error) > 0).head(WORST)
     if worst.height or gaps:
         pictures = _all_pictured(track, data, worst) or [("no answer", b"")]
-        yield Gallery("Worst trials", pictures, f"{track.pictured} {more}".strip())
+        yield Gallery("Worst trials", pictures, f"{track.display.pictured} {more}".strip())
     elif answered.height:
         some = answered.gather_every(-(-answered.height // WORST))
-        note = f"{track.pictured} No trial has an error.".strip()
+        note = f"{track.display.pictured} No trial has an error.".strip()
         yield Gallery("Some trials", _all_pictured(track, data, some), note)
     if answered.height > WORST and (worst.height or gaps):
         middle = answered.slice(max(answered.height // 2 - MEDIAN // 2, WORST), MEDIAN)
-        yield Gallery("Median trials", _all_pictured(track, data, middle), track.pictured)
+        yield Gallery("Median trials", _all_pictured(track, data, middle), track.display.pictured)
 
 
 def samples(track: Track, data: Path) -> list[tuple[Text, bytes]]:
@@ -50,7 +50,7 @@ def samples(track: Track, data: Path) -> list[tuple[Text, bytes]]:
     try:
         return [(Words.same(str(row["trial"])), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
     except (KeyError, TypeError):
-        files = _spread_files(data, SAMPLES, HIDDEN | set(track.hidden))
+        files = _spread_files(data, SAMPLES, HIDDEN | set(track.dataset.hidden))
         root = os.path.commonpath([data, *files[:1]] if len(files) < 2 else files)  # what all names share says nothing
         names = [str(file.relative_to(root).with_suffix("")) for file in files]
         images = (at_most(read_image(file), PICTURE_WIDTH // 2) for file in files)
@@ -72,17 +72,19 @@ def _pictured(track: Track, data: Path, row: Mapping[str, Any]) -> tuple[Text, b
 
 def _caption(track: Track, row: Mapping[str, Any]) -> Words:
     """Which trial it is, and what it came to."""
-    error = number(row[track.error], error_unit(track))
-    said = track.caption(row) if track.caption else Words(f"{error_name(track)} {error}", f"误差 {error}")
+    error = number(row[track.display.error], error_unit(track))
+    said = (
+        track.display.caption(row) if track.display.caption else Words(f"{error_name(track)} {error}", f"误差 {error}")
+    )
     return Words(f"{row['trial']} · {said.en}", f"{row['trial']} · {said.zh}")
 
 
 def _picture(track: Track, data: Path, row: Mapping[str, Any]) -> bytes:
     from palestra.report.images import at_most, png
 
-    if track.picture is None:
+    if track.display.picture is None:
         raise KeyError("picture")
-    return png(at_most(track.picture(data, row), PICTURE_WIDTH))
+    return png(at_most(track.display.picture(data, row), PICTURE_WIDTH))
 
 
 def _spread_files(folder: Path, count: int, without: frozenset[str] = HIDDEN) -> list[Path]:

@@ -141,7 +141,7 @@ def write_data_page(track: Track, data: Path, file: Path, language: Languages = 
     """The page of a data set, for whoever holds it: where that includes the truth, its distribution shows."""
     from palestra.report.galleries import samples
 
-    blocks: list[Block] = list(track.describe(data)) if track.describe else []
+    blocks: list[Block] = list(track.dataset.describe(data)) if track.dataset.describe else []
     if pictures := samples(track, data):
         blocks.append(Gallery("Samples", pictures, "Spread evenly over the data set."))
     lead = Words.same(f"{track.id} · {data.resolve().name}")
@@ -185,7 +185,9 @@ def column_title(name: str) -> str:
 
 def _summary(track: Track, result: Result) -> Table:
     metrics = [metric for metric in track.metrics if metric.name in result.metrics]
-    published = {name: found for name, found in track.published.items() if any(m.name in found for m in metrics)}
+    published = {
+        name: found for name, found in track.display.published.items() if any(m.name in found for m in metrics)
+    }
     units = {"deg": "degrees", "": "share"}
     rows: list[list[Cell]] = []
     for metric in metrics:
@@ -213,14 +215,16 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
     from palestra.report import figures
 
     rows, result = scored.rows, scored.result
-    if track.charts and rows.height:
-        yield from track.charts(rows)
-    if track.caption is None and track.error in rows.columns and _is_graded(rows[track.error]):
+    if track.display.charts and rows.height:
+        yield from track.display.charts(rows)
+    if track.display.caption is None and track.display.error in rows.columns and _is_graded(rows[track.display.error]):
         axis = error_name(track) + (" (°)" if error_unit(track) else "")
-        yield figures.cumulative({result.entrant: rows[track.error].to_numpy()}, axis)
-        if track.direction and set(track.direction) <= set(rows.columns):
+        yield figures.cumulative({result.entrant: rows[track.display.error].to_numpy()}, axis)
+        if track.display.direction and set(track.display.direction) <= set(rows.columns):
             # What a missing answer is charged says nothing of a direction and would drown the rest.
-            yaw, pitch, error = (answered_of(rows)[name].to_numpy() for name in (*track.direction, track.error))
+            yaw, pitch, error = (
+                answered_of(rows)[name].to_numpy() for name in (*track.display.direction, track.display.error)
+            )
             yield figures.direction_map(yaw, pitch, error, f"mean {axis}")
     if result.by.get(result.unit) and track.ranks.name in result.metrics:
         overall = result.metrics[track.ranks.name].value
@@ -266,11 +270,11 @@ def _provenance(result: Result) -> Table:
 
 
 def error_name(track: Track) -> str:
-    return column_title(track.error.removesuffix("_deg")).lower()
+    return column_title(track.display.error.removesuffix("_deg")).lower()
 
 
 def error_unit(track: Track) -> str:
-    return "deg" if track.error.endswith("_deg") else ""
+    return "deg" if track.display.error.endswith("_deg") else ""
 
 
 def _numeric_columns(table: Table) -> list[bool]:

@@ -56,7 +56,9 @@ def load(track: Track, data: Path) -> Sheet:
             raise PalestraError(
                 f"{data}: {double['trial'][0]} is in the {name} more than once. Look for double rows in its tables."
             )
-    shown = [name for name in trials.columns if name in (*track.units, *track.groups) and name not in truth.columns]
+    shown = [
+        name for name in trials.columns if name in (*track.units, *track.display.groups) and name not in truth.columns
+    ]
     public = trials.select("trial", *shown).with_row_index(" at")
     joined = truth.join(public, on="trial", how="left", maintain_order="left")
     unknown = joined.filter(pl.col(" at").is_null())
@@ -118,7 +120,7 @@ def summarise(track: Track, rows: pl.DataFrame, entrant: str, provenance: Proven
     unit = unit_of(track, rows)
     draws = draw(rows, unit, provenance.resamples, provenance.seed)
     metrics = {metric.name: _estimate(metric, rows, draws) for metric in track.metrics}
-    groups = [name for name in dict.fromkeys((unit, *track.groups)) if name in rows.columns]
+    groups = [name for name in dict.fromkeys((unit, *track.display.groups)) if name in rows.columns]
     by = {name: _breakdown(track.metrics, rows, name) for name in groups}
     return Result(track.id, entrant, True, [], unit, metrics, by, provenance)
 
@@ -224,7 +226,7 @@ def _provenance(track: Track, data: str, answers: str, seed: int, sandbox: str |
         code=code_digest(track),
         data=data,
         answers=answers,
-        settings=msgspec.to_builtins(track.settings) if track.settings else {},
+        settings=track.setting_values,
         seed=seed,
         resamples=RESAMPLES,
         sandbox=sandbox,

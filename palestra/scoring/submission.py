@@ -10,11 +10,11 @@ from palestra.records import Track
 
 def collect(track: Track, file: Path, trials: pl.DataFrame, allow_missing: bool = False) -> pl.DataFrame:
     """The answers in a submission, one row per answered trial, in the order of the trials."""
-    if track.answers is None:
+    if track.files is None:
         live = f": `palestra play {track.id} BUNDLE` plays a program to it" if track.live else ""
         raise PalestraError(f"{track.id} takes no files{live}.")
     try:
-        answers = track.answers(file, trials)
+        answers = track.files.read(file, trials)
         _require_whole(file, answers, trials)
     except Refused as refusal:
         if allow_missing and refusal.usable is not None:

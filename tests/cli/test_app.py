@@ -174,7 +174,7 @@ def test_boards_of_two_tracks_are_not_mixed(cli, tiny, tmp_path):
     for track_id, name in (("near-eye-gaze-v1", "template.csv"), ("gaze-prediction-v1", "a.json")):
         data, track = tiny(track_id), registry.track(track_id)
         submission = tmp_path / name
-        track.write(track.blank(track.trials(data)), submission)
+        track.writes(track.blank(track.trials(data)), submission)
         files.append(tmp_path / f"{track_id}.parquet")
         cli("score", track_id, submission, "--data", data, "--scores-out", files[-1])
     assert "several tracks" in cli("board", *files).err
@@ -246,7 +246,7 @@ HOSTILE_JSON = {
 def test_hostile_json_is_refused_with_its_place(cli, tiny, tmp_path, track_id, name):
     data, track = tiny(track_id), registry.track(track_id)
     file = tmp_path / "a.json"
-    track.write(track.blank(track.trials(data)), file)
+    track.writes(track.blank(track.trials(data)), file)
     content = HOSTILE_JSON[name](json.loads(file.read_text()))
     if not isinstance(content, str | bytes):
         content = json.dumps(content)
@@ -349,7 +349,7 @@ def test_a_pickle_with_code_in_it_is_refused_and_not_run(cli, tiny, tmp_path):
     (release / "test_GT").mkdir()
     (release / "test_GT" / openeds.PICKLE).write_bytes(pickle.dumps(Code()))
     track = registry.track("eye-segmentation-v1")
-    track.write(track.blank(track.trials(data)), tmp_path / "a.json")
+    track.writes(track.blank(track.trials(data)), tmp_path / "a.json")
     ran = cli("score", track.id, tmp_path / "a.json", "--data", release)
     assert ran.code == 1
     assert "open" in ran.err
@@ -418,7 +418,7 @@ def test_half_a_data_set_is_not_scored(cli, tiny, tmp_path):
 
 def test_a_replay_keeps_the_settings(cli, tiny, tmp_path):
     data, track = tiny("eye-segmentation-v1"), registry.track("eye-segmentation-v1")
-    track.write(track.blank(track.trials(data)), tmp_path / "a.json")
+    track.writes(track.blank(track.trials(data)), tmp_path / "a.json")
     call = ("score", track.id, tmp_path / "a.json", "--data", data, "--set", "rank_by=image")
     first = cli(*call, "--scores-out", tmp_path / "s.parquet")
     assert "▸ miou_image" in first.out

@@ -47,8 +47,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(track_id, ti
         tree(make(track_id, Order(seed=seed, without=("images",)), tmp_path / str(seed))) for seed in (0, 1)
     )
     track = registry.track(track_id)
-    partly = tuple(map(str, track.in_part(tiny(track_id)))) if track.in_part else ()
-    labels = [name for name in other if name in made and name.startswith((*track.hidden, *partly))]
+    partly = tuple(map(str, track.dataset.in_part(tiny(track_id)))) if track.dataset.in_part else ()
+    labels = [name for name in other if name in made and name.startswith((*track.dataset.hidden, *partly))]
     labels = [name for name in labels if name.endswith(LABELS) or name.endswith(("_tracking.txt", "_coordinates.txt"))]
     assert labels
     assert all(again[name] == made[name] != other[name] for name in labels)

@@ -17,10 +17,10 @@ def test_contestants_get_everything_but_the_truth(track_id, tiny, tmp_path):
         names = view.namelist()
         assert names == sorted(names)
         view.extractall(tmp_path / "view")
-    assert not any((tmp_path / "view" / name).exists() for name in track.hidden)
+    assert not any((tmp_path / "view" / name).exists() for name in track.dataset.hidden)
     if not track.live:  # what is sent live, nobody has before
         assert track.trials(tmp_path / "view").equals(track.trials(data))
-    hidden = [path for name in track.hidden for path in (data / name).rglob("*") if path.is_file()]
+    hidden = [path for name in track.dataset.hidden for path in (data / name).rglob("*") if path.is_file()]
     assert len(names) == sum(path.is_file() for path in data.rglob("*")) - len(hidden)
 
 

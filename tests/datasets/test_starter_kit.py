@@ -226,7 +226,7 @@ def test_the_kits_packets_are_those_of_the_stream(kit):
     track, data = registry.track("emotion-eeg-v1"), folder / "data"
     truth = dict(track.truth(data).select("trial", "video").rows())
     files = recordings.people(data / "test").values()
-    for file, sitting in zip(files, track.stream(data), strict=True):
+    for file, sitting in zip(files, track.stream.sittings(data), strict=True):
         for (packet, number, film), tick in zip(recordings.play(recordings.read(file)), sitting.ticks(), strict=True):
             assert packet.dtype == tick.payload["packet"].dtype and np.array_equal(packet, tick.payload["packet"])
             assert (f"{file.stem}/{number:05d}" if number else None) == tick.trial

@@ -5,7 +5,9 @@ import pytest
 
 from palestra.errors import PalestraError
 from palestra.live.answers import answers_of, heard
+from palestra.records import StreamAnswers
 from palestra.scoring import score
+from tests.changed import changed
 from tests.live.test_standings import decision, live_track
 from tests.outside.blink_count_v1 import TRACK as BLINKS
 
@@ -63,14 +65,14 @@ def test_other_errors_of_a_track_are_not_taken_for_a_wrong_answer():
         raise KeyError("a bug")
 
     with pytest.raises(KeyError):
-        answers_of(dataclasses.replace(TRACK, hear=broken), TRIALS, [decision("a", NAMES[0], 1)])
+        answers_of(changed(TRACK, hear=broken), TRIALS, [decision("a", NAMES[0], 1)])
 
 
 def test_a_track_outside_of_the_package_is_heard_as_well(tmp_path):
     (tmp_path / "truth").mkdir()
     pl.DataFrame({"trial": ["c1", "c2"], "unit": ["P1", "P2"]}).write_csv(tmp_path / "clips.csv")
     pl.DataFrame({"trial": ["c1", "c2"], "truth_blinks": [3, 4]}).write_csv(tmp_path / "truth/clips.csv")
-    live = dataclasses.replace(BLINKS, hear=lambda answer: {"blinks": int(answer)})
+    live = dataclasses.replace(BLINKS, stream=StreamAnswers(lambda data: [], lambda answer: {"blinks": int(answer)}))
     sheet = score.load(live, tmp_path)
     table = answers_of(live, sheet.trials, [decision("a", "c1", "5"), decision("a", "c2", "many")])
     assert score.score_trials(live, sheet, table)["error"].to_list() == [2, 60]

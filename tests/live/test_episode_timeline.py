@@ -7,6 +7,7 @@ from palestra.live.episode_timeline import Acts, blocks, read_acts, summary
 from palestra.live.recording import Head, Recorder, Recording, Who
 from palestra.live.stream import Decision
 from palestra.registry import track
+from tests.changed import changed
 
 
 def recorded(folder, steps):
@@ -59,11 +60,8 @@ def test_who_never_answered_is_said_to(tmp_path):
 
 
 def test_a_page_tells_what_went_wrong(tmp_path):
-    import dataclasses
 
-    told = blocks(
-        dataclasses.replace(track("tabletop-manip-v1"), review=None), tmp_path, recorded(tmp_path, STEPS), "red"
-    )
+    told = blocks(changed(track("tabletop-manip-v1"), review=None), tmp_path, recorded(tmp_path, STEPS), "red")
     wrong, totals = told
     assert wrong.rows == [["answered an array of the shape (3,)", 1]]
     assert ["Answers", "2"] in totals.rows

@@ -1,4 +1,3 @@
-import dataclasses
 import math
 
 import numpy as np
@@ -10,9 +9,10 @@ from hypothesis import strategies as st
 from palestra.live.answers import answers_of
 from palestra.live.standings import LATENCIES, Standings
 from palestra.live.stream import Decision
-from palestra.records import Metric, Track
+from palestra.records import Display, Metric, StreamAnswers, Track
 from palestra.reduce import mean_of, mean_of_shares
 from palestra.scoring import score as scoring
+from tests.changed import changed
 
 ACCURACY = Metric("accuracy", "", "higher", mean_of("right"))
 PE = Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95))
@@ -35,11 +35,24 @@ def live_track(trials=12, people=3, unscored=0, **changes):
         return rows.with_columns(right=(off == 0).cast(pl.Int32), error_deg=off.cast(pl.Float64))
 
     track = Track(
-        id="which-v1", title="Which of nine", trials=lambda data: table, truth=lambda data: truth, score=score,
-        metrics=(ACCURACY, PE), missing={"right": 0, "error_deg": 180.0}, units=("person",), error="error_deg",
-        hear=hear, blank=lambda trials: trials.select("trial", label=pl.lit(0, pl.Int64)), stream=lambda data: [],
-    )  # fmt: skip
-    return dataclasses.replace(track, **changes)
+id="which-v1",
+title="Which of nine",
+trials=lambda data: table,
+truth=lambda data: truth,
+score=score,
+metrics=(ACCURACY, PE),
+missing={"right": 0, "error_deg": 180.0},
+units=("person",),
+blank=lambda trials: trials.select("trial", label=pl.lit(0, pl.Int64)),
+stream=StreamAnswers(
+sittings=lambda data: [],
+hear=hear,
+),
+display=Display(
+error="error_deg",
+),
+)  # fmt: skip
+    return changed(track, **changes)
 
 
 def decision(entrant, trial, answer, latency_s=0.1, note="", deadline_s=0.5):

@@ -16,6 +16,7 @@ from palestra.report.page import Chart, Table
 from palestra.scoring import score
 from palestra.scoring.score import Scored
 from palestra.text import printable
+from tests.changed import changed
 from tests.live.test_recording import decided, end, head, tick
 from tests.live.test_standings import live_track
 from tests.report.test_bilingual import SAME, words_in
@@ -97,7 +98,7 @@ def test_the_page_of_several_entrants_is_a_board_the_standings_and_all_timelines
 def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
     deaths = ["killed: it used more than 4 GiB of memory"]
     recording, scored = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
-    track = dataclasses.replace(TRACK, title_zh="九选一", chinese={"accuracy": "准确率"})
+    track = changed(TRACK, title_zh="九选一", chinese={"accuracy": "准确率"})
     write_run(track, scored, recording, tmp_path, tmp_path / "run.html", "zh")
     html = re.sub("<title>.*?</title>", "", (tmp_path / "run.html").read_text("utf-8"))
     assert "程序退出：被终止：占用内存超过 4 GiB" in html and "九选一" in html
@@ -117,7 +118,7 @@ def test_a_page_shows_the_charts_that_the_track_gives(tmp_path):
         return [Table("Of the track itself", ["n"], [[rows.height]])]
 
     recording, scored = play(tmp_path / "run", right)
-    track = dataclasses.replace(TRACK, charts=charts)
+    track = changed(TRACK, charts=charts)
     write_run(track, scored, recording, tmp_path, tmp_path / "run.html")
     text = read(tmp_path / "run.html").text
     assert text.index("Summary") < text.index("Of the track itself") < text.index("Latency over the run")
@@ -125,7 +126,7 @@ def test_a_page_shows_the_charts_that_the_track_gives(tmp_path):
 
 def test_an_error_that_is_there_or_not_has_no_curve(tmp_path):
     recording, scored = play(tmp_path / "run", right)
-    write_run(dataclasses.replace(TRACK, error="right"), scored, recording, tmp_path, tmp_path / "run.html")
+    write_run(changed(TRACK, error="right"), scored, recording, tmp_path, tmp_path / "run.html")
     assert "Cumulative error" not in read(tmp_path / "run.html").text
     write_run(TRACK, scored, recording, tmp_path, tmp_path / "run.html")
     assert "Cumulative error" in read(tmp_path / "run.html").text

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.formats.csv_table import read_table, write_table
-from palestra.records import Metric, Track
+from palestra.records import FileAnswers, Metric, Track
 from palestra.reduce import mean_of
 
 
@@ -30,10 +30,9 @@ TRACK = Track(
     title="Blink counting",
     trials=trials,
     truth=truth,
-    answers=answers,
-    write=write_table,
     blank=lambda trials: trials.select("trial", blinks=pl.lit(0)),
     score=score,
     metrics=(Metric("mean_error", unit="blinks", better="lower", reduce=mean_of("error")),),
     missing={"error": 60},  # what no answer costs
+    files=FileAnswers(answers, write_table),
 )

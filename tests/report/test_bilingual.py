@@ -1,6 +1,5 @@
 """Reports are told in both languages, and a stranger's words in neither."""
 
-import dataclasses
 import re
 
 import numpy as np
@@ -16,6 +15,7 @@ from palestra.report.bilingual import book_of, in_both, marked, marked_figure, o
 from palestra.report.page import Page, Table, result_page, write_data_page, write_page
 from palestra.scoring import score
 from palestra.text import Words
+from tests.changed import changed
 from tests.report.test_page import Parsed, make_track, page_of, rows_of
 from tests.web.text.test_languages import CHINESE, names_in
 
@@ -39,7 +39,7 @@ def words_in(html):
 
 def known_names(track, rows, result):
     """What is called so by the data or by somebody, and stays."""
-    names = [track.id, *rows["trial"].to_list(), *track.published, result.entrant, *map(str, rows[result.unit])]
+    names = [track.id, *rows["trial"].to_list(), *track.display.published, result.entrant, *map(str, rows[result.unit])]
     about = result.provenance
     names += [about.host, *about.settings, *map(str, about.settings.values())]
     return SAME | {word for name in names for word in WORD.findall(name)}
@@ -56,7 +56,7 @@ def some_answers(track, trials):
 
 def without_pictures(track):
     """The same track with pictures that cost nothing."""
-    return dataclasses.replace(track, picture=lambda data, row: np.zeros((4, 6, 3), np.uint8))
+    return changed(track, picture=lambda data, row: np.zeros((4, 6, 3), np.uint8))
 
 
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
@@ -72,7 +72,7 @@ def test_no_english_stands_in_the_chinese_report_of_a_track(track_id, tiny, tmp_
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
 def test_no_english_stands_in_the_chinese_page_of_a_data_set(track_id, tiny, tmp_path):
     track, data = registry.track(track_id), tiny(track_id)
-    described = track.describe(data) if track.describe else []
+    described = track.dataset.describe(data) if track.dataset.describe else []
     blocks = [block for block in described if block.title != "What is wished for"]  # instructions in both languages
     found = words_in(shown_in_chinese(Page(track.title, "", blocks, track=track), tmp_path))
     channels = {"Fp", "Oz", "Pz", "Cz", "CPz"}
@@ -168,7 +168,7 @@ def test_words_of_figures_are_told_in_both_languages():
 
 
 def test_a_track_may_bring_its_own_chinese(tmp_path):
-    track = dataclasses.replace(make_track(rows_of()), title_zh="假想视线", chinese={"step": "步骤"})
+    track = changed(make_track(rows_of()), title_zh="假想视线", chinese={"step": "步骤"})
     write_data_page(track, tmp_path, tmp_path / "d.html", "zh")
     assert "假想视线：数据集" in (tmp_path / "d.html").read_text("utf-8")
     assert book_of(track).sentence("By step") == "按步骤"

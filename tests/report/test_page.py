@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from palestra.records import Estimate, Metric, Track
+from palestra.records import Display, Estimate, Metric, Track
 from palestra.reduce import mean_of, mean_over
 from palestra.report.page import (
     Chart,
@@ -23,6 +23,7 @@ from palestra.report.page import (
 from palestra.scoring import score as scoring
 from palestra.scoring.score import Scored
 from palestra.text import Words
+from tests.changed import changed
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a.png onerror=alert(1)>眼'
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -96,15 +97,25 @@ def make_track(rows):
         return gaps.with_columns(error_deg=pl.lit(180.0), yaw_deg=pl.col("truth_x"), pitch_deg=pl.col("truth_x") / 2)
 
     return Track(
-        id="fake-gaze-v1", title="Fake gaze", trials=lambda data: rows.select("trial"), truth=lambda data: rows,
-        score=score, missing=missed, units=("person",), groups=("step", "glasses"), error="error_deg",
-        direction=("yaw_deg", "pitch_deg"), picture=picture,
-        metrics=(
+id="fake-gaze-v1",
+title="Fake gaze",
+trials=lambda data: rows.select("trial"),
+truth=lambda data: rows,
+score=score,
+missing=missed,
+units=("person",),
+metrics=(
             Metric("pe_deg", "deg", "lower", mean_over("step", mean_of("error_deg")), "PE"),
             Metric("hit", "", "higher", lambda rows, draws: np.full(len(draws.weights), 0.5)),
         ),
-        published={"winner": {"pe_deg": 3.078}, "elsewhere": {"other": 1.0}},
-    )  # fmt: skip
+display=Display(
+error="error_deg",
+groups=("step", "glasses"),
+published={"winner": {"pe_deg": 3.078}, "elsewhere": {"other": 1.0}},
+direction=("yaw_deg", "pitch_deg"),
+picture=picture,
+),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -173,7 +184,7 @@ def test_a_picture_that_fails_leaves_its_caption(track, tmp_path):
     def broken(data, row):
         raise KeyError("truth_y")
 
-    page = page_of(dataclasses.replace(track, picture=broken), tmp_path)
+    page = page_of(changed(track, picture=broken), tmp_path)
     assert "no picture" in page.text and not any(tag == "img" for tag, _ in page.elements)
 
 
@@ -190,7 +201,7 @@ def test_trials_without_an_error_are_not_called_the_worst(track, tmp_path):
 
 
 def test_where_a_track_says_what_a_trial_came_to_its_error_is_not_shown(track, tmp_path):
-    told = dataclasses.replace(track, caption=lambda row: Words("1 of 3 met", "达成 1/3"))
+    told = changed(track, caption=lambda row: Words("1 of 3 met", "达成 1/3"))
     page = page_of(told, tmp_path)
     assert "t0 · 1 of 3 met" in page.text and "Cumulative error" not in page.text and "t0 · error" not in page.text
     assert "Cumulative error" in page_of(track, tmp_path).text
@@ -256,7 +267,7 @@ def test_a_data_page_pictures_files_where_trials_need_the_truth(track, tmp_path)
 
 
 def test_a_data_page_pictures_trials_that_are_public(track, tmp_path):
-    public = dataclasses.replace(track, picture=lambda data, row: np.zeros((4, 6, 3), np.uint8))
+    public = changed(track, picture=lambda data, row: np.zeros((4, 6, 3), np.uint8))
     write_data_page(public, tmp_path, tmp_path / "data.html")
     assert sum(tag == "img" for tag, _ in read(tmp_path / "data.html").elements) == 12
 

@@ -9,6 +9,7 @@ from palestra.records import Draws, Metric, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
 from palestra.scoring import score as scoring
 from palestra.scoring import score_file
+from tests.changed import changed
 
 
 def track_of(trials, truth, **changes):
@@ -24,7 +25,7 @@ def track_of(trials, truth, **changes):
         "metrics": (Metric("mean_error", "", "lower", mean_of("error")),),
         "missing": {"error": 100.0},
     }
-    return Track(**{**settings, **changes})
+    return changed(Track(**settings), **changes)
 
 
 @pytest.fixture

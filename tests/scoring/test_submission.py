@@ -12,7 +12,7 @@ TRUTH = pl.DataFrame({"trial": ["a", "b", "c"], "truth_number": [1, 2, 3]})
 def reading(names):
     """A track whose reader is careless: it returns whatever is there."""
     found = pl.DataFrame({"trial": names, "number": range(len(names))})
-    return track_of(TRIALS, TRUTH, answers=lambda file, trials: found)
+    return track_of(TRIALS, TRUTH, read=lambda file, trials: found)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_reader_s_own_gaps_can_be_allowed(tmp_path):
         faults.gap("row 1", "NaN", "a number")
         faults.finish(usable=pl.DataFrame({"trial": ["b"], "number": [1]}))
 
-    track = track_of(TRIALS, TRUTH, answers=answers)
+    track = track_of(TRIALS, TRUTH, read=answers)
     assert collect(track, tmp_path / "x", TRIALS, allow_missing=True)["trial"].to_list() == ["b"]
 
 

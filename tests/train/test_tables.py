@@ -44,8 +44,8 @@ def test_gaze_tables_show_published_numbers_beside_what_answers_score(tmp_path, 
     near = straight.with_columns(*(true[f"truth_{axis}"].alias(axis) for axis in "xyz"))
     answers = tmp_path / "answers"
     answers.mkdir()
-    track.write(straight, answers / "gaze_baseline.json")
-    track.write(near, answers / "gaze_palestra.json")
+    track.writes(straight, answers / "gaze_baseline.json")
+    track.writes(near, answers / "gaze_palestra.json")
     found = tables_gaze.tables(tmp_path, "tiny", answers)
     lines = {line.split(" | ")[0].strip("| "): line for line in found["gaze winners"].splitlines()}
     assert "5.368" in lines["baseline"] and lines["ours"].split(" | ")[2].startswith("0.000")

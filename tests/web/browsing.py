@@ -264,11 +264,11 @@ def write_answers(data: Path, file: Path, shift: float = 0.0) -> Path:
     import polars as pl
 
     track = registry.track("near-eye-gaze-v1")
-    assert track.blank and track.write
+    assert track.blank and track.writes
     trials = track.trials(data)
     blank = track.blank(trials)
     numbers = [name for name, kind in blank.schema.items() if kind.is_float()]
-    track.write(blank.with_columns(pl.col(numbers[0]) + shift), file)
+    track.writes(blank.with_columns(pl.col(numbers[0]) + shift), file)
     return file
 
 

@@ -119,7 +119,7 @@ def _again(
     )  # fmt: skip
     track = track_of(phase)
     at_hand = home is not None and bool(phase.data) and data_of(assignment).is_dir()
-    if at_hand and track.answers and not track.live and files.has(one.file):
+    if at_hand and track.files and not track.live and files.has(one.file):
         return "answers", _from_answers(track, assignment, kept)
     if "scores" not in score.files:
         raise PalestraError("its scores were not kept, and its data or its file is not at hand.")

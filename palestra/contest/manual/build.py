@@ -87,8 +87,7 @@ def data_of(source: Source, phase: Phase) -> Path:
 def _of_the_table(phase: Phase, data: Path) -> Sequence[Section]:
     from palestra.tracks.tabletop import manual  # it needs the simulator's own records
 
-    settings = track(phase.track, phase.settings).settings
-    size = getattr(settings, "size", manual.PICTURE_SIZE)
+    size = track(phase.track, phase.settings).setting_values.get("size", manual.PICTURE_SIZE)
     criteria, equipment, layouts, cameras = manual.sections(data, size)
     return criteria, equipment, layouts, cameras, interfaces(size, manual.CONTROL_HZ)
 

@@ -17,9 +17,9 @@ from palestra.scoring.judged import answers, of_team
 
 def numbers_again(track: Track, match: Match, team: str, at: int) -> dict[str, float]:
     """By the names of the track's metrics."""
-    if track.judged is None:
+    if track.match is None:
         raise PalestraError(f"{track.id} says nothing of what referees decide.")
-    rows = track.judged(of_team(answers(entries_of(match), lambda entries: judged(entries, at)), team))
+    rows = track.match.judged(of_team(answers(entries_of(match), lambda entries: judged(entries, at)), team))
     whole = score.whole(rows)
     numbers = {metric.name: float(metric.reduce(rows, whole)[0]) for metric in track.metrics}
     if match.opened.rules.mean == "groups":

@@ -158,7 +158,7 @@ def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:
             yield Problem(("phase", i, "ties"), f"{name!r}", expected)
     if track.arrives == ["file"] and (phase.pace, phase.timing) != ("fast", "track"):
         yield Problem(("phase", i), "pace or timing", f"neither, since {track.id} takes files and has no clock")
-    if phase.match and not track.judged:
+    if phase.match and not track.match:
         yield Problem(("phase", i, "match"), f"a match in {track.id}", "a track in which a robot acts at a table")
     if phase.match and phase.ties:
         yield Problem(("phase", i, "ties"), f"{list(phase.ties)}", "none, since the rules of a match part equals")

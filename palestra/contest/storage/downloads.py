@@ -69,7 +69,7 @@ def pack_view(track: Track, data: Path, files: Files, progress: Advance) -> Pack
             if content is not None:
                 (view / place).unlink()  # a link to the whole of it
                 (view / place).write_bytes(content)
-        if track.hidden:
+        if track.dataset.hidden:
             _refuse_readable_truth(track, data, view)
         return _keep(track, view, files, progress)
 
@@ -78,7 +78,7 @@ def pack_truth(track: Track, data: Path, files: Files, progress: Advance = lambd
     """What is hidden of a data set, for teams that it is released to."""
     hidden = _hidden_files(track, data)
     if not hidden:
-        expected = f"{' or '.join(track.hidden)} in this folder: name the folder around the release"
+        expected = f"{' or '.join(track.dataset.hidden)} in this folder: name the folder around the release"
         refuse(str(data), "nothing of what its track hides", expected)
     with files.aside() as folder:
         _lay_out(hidden, data, folder / "truth")
@@ -99,7 +99,7 @@ def _keep(track: Track, folder: Path, files: Files, progress: Advance) -> Pack:
     from palestra.contest.storage.files import digest_of
 
     archive = folder.with_name("pack.zip")
-    redact.pack(replace(track, hidden=(), in_part=None), folder, archive, progress)
+    redact.pack(replace(track, dataset=replace(track.dataset, hidden=(), in_part=None)), folder, archive, progress)
     pack = Pack(digest_of(archive), archive.stat().st_size)
     files.take(archive, pack.file)
     manifest(files, pack.file)
@@ -108,9 +108,9 @@ def _keep(track: Track, folder: Path, files: Files, progress: Advance) -> Pack:
 
 def _hidden_files(track: Track, data: Path) -> list[Path]:
     """Files in what is hidden; a hidden folder may be a link to where it is kept."""
-    walks = (os.walk(data / name, followlinks=True) for name in track.hidden)
+    walks = (os.walk(data / name, followlinks=True) for name in track.dataset.hidden)
     inside = {Path(place, name) for walk in walks for place, _, names in walk for name in names}
-    alone = {data / name for name in track.hidden if (data / name).is_file()}
+    alone = {data / name for name in track.dataset.hidden if (data / name).is_file()}
     partly = {data / place for place in redact.shown_in_part(track, data)}
     return sorted(path for path in inside | alone | partly if not _hides_itself(path.relative_to(data)))
 
@@ -137,18 +137,20 @@ def _refuse_links_to_folders(track: Track, data: Path) -> None:
     """What lies behind them would be missing from the pack, without a word."""
     for place, names, _ in os.walk(data):
         for path in (Path(place, name) for name in names):
-            hidden = any(path.relative_to(data).is_relative_to(name) for name in track.hidden)
+            hidden = any(path.relative_to(data).is_relative_to(name) for name in track.dataset.hidden)
             if path.is_symlink() and not hidden and not _hides_itself(path.relative_to(data)):
                 refuse(str(path), "a link to a folder", "the folder itself: what is behind a link is not packed")
 
 
 def _refuse_look_alikes(track: Track, data: Path, shown: Iterable[Path]) -> None:
     """Truth/, truth.bak, old/truth, and archives: nobody looked what is in them."""
-    hidden = re.compile("|".join(rf"(?:^|/){re.escape(name.casefold())}(?![a-z])" for name in track.hidden) or r"$^")
+    hidden = re.compile(
+        "|".join(rf"(?:^|/){re.escape(name.casefold())}(?![a-z])" for name in track.dataset.hidden) or r"$^"
+    )
     for path in shown:
         name = path.relative_to(data).as_posix().casefold()
         if hidden.search(name):
-            expected = f"truth in {' or '.join(track.hidden)} alone; rename it, or move it out of the data set"
+            expected = f"truth in {' or '.join(track.dataset.hidden)} alone; rename it, or move it out of the data set"
             refuse(str(path), "something that would be shown, by the name of what is hidden", expected)
         if name.endswith(ARCHIVES):
             refuse(str(path), "an archive", "files as the track reads them: truth may lie in an archive")
@@ -191,7 +193,7 @@ def _refuse_readable_truth(track: Track, data: Path, view: Path) -> None:
     refuse(
         str(data),
         "truth that can be read from what contestants would get",
-        f"truth in {' or '.join(track.hidden)} alone; move it there",
+        f"truth in {' or '.join(track.dataset.hidden)} alone; move it there",
     )
 
 

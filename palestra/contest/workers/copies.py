@@ -132,12 +132,12 @@ def _plain(track: Track, sample: pl.DataFrame) -> pl.DataFrame:
     """Answers without references. Masks are written as we write them first: how a team packed them is no difference."""
     if track.content is None:
         return sample
-    if track.write is None or track.answers is None or sample.is_empty():
+    if track.writes is None or track.files is None or sample.is_empty():
         return track.content(sample)
     with tempfile.TemporaryDirectory(prefix="palestra-") as folder:
         file = Path(folder, f"sample{track.suffix}")
-        track.write(sample, file)
-        return track.content(track.answers(file, sample.select("trial")))
+        track.writes(sample, file)
+        return track.content(track.files.read(file, sample.select("trial")))
 
 
 def _hash(text: str) -> int:

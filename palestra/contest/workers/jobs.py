@@ -27,7 +27,7 @@ def do(assignment: Assignment) -> Outcome:
 def warm_up(assignments: list[Assignment]) -> None:
     """Load what the first job would have to wait for. What cannot be read now is told of by the job that needs it."""
     for assignment in assignments:
-        if track_of(assignment.phase).answers and data_of(assignment).is_dir():
+        if track_of(assignment.phase).files and data_of(assignment).is_dir():
             guarded(_read, assignment)
 
 

@@ -175,7 +175,8 @@ def timed(track: Track, phase: Phase, windows: bool) -> Track:
     """The track as this phase plays it: with its deadlines or in lock-step; with windows to change versions in, or
     without, where nobody is there to use them."""
     if track.episode:
-        return replace(track, episode=partial(_cases, track.episode, phase.timing == "lockstep"))
+        cases = partial(_cases, track.episode.cases, phase.timing == "lockstep")
+        return replace(track, episode=replace(track.episode, cases=cases))
     stream = track.stream
     if stream is None:
         raise Told(
@@ -187,7 +188,8 @@ def timed(track: Track, phase: Phase, windows: bool) -> Track:
         ticks = partial(_unhurried, sitting) if phase.timing == "lockstep" else sitting.ticks
         return replace(sitting, ticks=ticks, window_s=sitting.window_s if windows else 0.0)
 
-    return replace(track, stream=lambda data: [changed(sitting) for sitting in stream(data)])
+    sittings = stream.sittings
+    return replace(track, stream=replace(stream, sittings=lambda data: [changed(one) for one in sittings(data)]))
 
 
 def _cases(episode: Callable[[Path], Sequence[Case]], waits: bool, data: Path) -> list[Case]:

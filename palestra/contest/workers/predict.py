@@ -92,7 +92,7 @@ def lay_out(track: Track, data: Path, folder: Path) -> None:
             _put(path.resolve(), folder / place)
     for inside in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
         inside.chmod(0o755)
-    if track.hidden:
+    if track.dataset.hidden:
         _require_no_truth(track, folder)
 
 
@@ -114,5 +114,5 @@ def _require_no_truth(track: Track, view: Path) -> None:
         score.load(track, view)
     except (PalestraError, OSError):
         return
-    hidden = " or ".join(track.hidden)
+    hidden = " or ".join(track.dataset.hidden)
     raise RuntimeError(f"The truth of {track.id} can be read from what contestants see: keep it in {hidden} alone.")

@@ -226,7 +226,7 @@ def sheet_of(assignment: Assignment) -> Sheet:
         raise FileNotFoundError(f"{data}, the data of phase {assignment.phase.id}, is not there.")
     settings = tuple(sorted(assignment.phase.settings.items()))
     with our_part():  # what is wrong with the truth is not to be read by contestants
-        looks = _looks(data, track_of(assignment.phase).hidden)
+        looks = _looks(data, track_of(assignment.phase).dataset.hidden)
         return _sheet(assignment.phase.track, settings, str(data), (looks, assignment.rescoring))
 
 

@@ -46,7 +46,7 @@ def blocks(
 
 
 def _where(track: Track, trials: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Table]:
-    unit = next((name for name in (*track.units, *track.groups) if name in trials.columns), None)
+    unit = next((name for name in (*track.units, *track.display.groups) if name in trials.columns), None)
     if unit is None:
         return
     joined = rows.join(trials.select("trial", pl.col(unit).alias(" unit")), on="trial", how="left")

@@ -17,7 +17,20 @@ from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
 from palestra.evaluation.protocols import CROSS_DATA, k_fold, leave_one_out
-from palestra.records import Metric, Order, Plan, Signal, Sitting, Study, Tick, Track
+from palestra.records import (
+    Dataset,
+    Display,
+    Metric,
+    Order,
+    Plan,
+    RuleSettings,
+    Signal,
+    Sitting,
+    StreamAnswers,
+    Study,
+    Tick,
+    Track,
+)
 from palestra.reduce import mean_of, mean_of_means
 from palestra.text import Words
 from palestra.tracks.emotion_eeg import experiment as material
@@ -318,37 +331,40 @@ def track(settings: Settings) -> Track:
             Metric("missed", "", "lower", mean_of("missed"), "missed", "漏答比例"),
         ),
         missing={"right": 0, "wrong": 1, "valence_right": 0, "missed": 1},
-        stream=partial(stream, settings=settings),
-        hear=hear,
-        signal=signal,
         blank=blank,
         units=("person",),
-        groups=("emotion", "valence", "video"),
-        error="wrong",
-        charts=charts,
-        picture=picture,
-        pictured=(
-            "A second of EEG; from line to line the voltage at the top right. "
-            "Green: the emotion that was shown. Orange: the answer."
-        ),
-        caption=caption,
         study=STUDY,
-        make=make,
-        hidden=("test",),
-        describe=describe,
-        settings=settings,
-        configure=track,
-        chinese={
-            **{emotion.name: emotion.name_zh for emotion in EMOTIONS},
-            **{emotion.valence: emotion.valence_zh for emotion in EMOTIONS},
-        },
-        # None of them is from a stream: features were smoothed over videos in the order of their labels, and the SVM's
-        # C was chosen on the people it was tested on. What is causal and shuffled reaches less.
-        published={
-            "DE + SVM": {"accuracy": 0.352},
-            "DE + SVM, reproduced": {"accuracy": 0.394},
-            "CLISA": {"accuracy": 0.424},
-        },
+        stream=StreamAnswers(
+            sittings=partial(stream, settings=settings),
+            hear=hear,
+            signal=signal,
+        ),
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+            hidden=("test",),
+        ),
+        display=Display(
+            error="wrong",
+            groups=("emotion", "valence", "video"),
+            # None of them is from a stream: features were smoothed over videos in the order of their labels, and the
+            # SVM's C was chosen on the people it was tested on. What is causal and shuffled reaches less.
+            published={
+                "DE + SVM": {"accuracy": 0.352},
+                "DE + SVM, reproduced": {"accuracy": 0.394},
+                "CLISA": {"accuracy": 0.424},
+            },
+            charts=charts,
+            picture=picture,
+            pictured="A second of EEG; from line to line the voltage at the top right. "
+            "Green: the emotion that was shown. Orange: the answer.",
+            caption=caption,
+            chinese={
+                **{emotion.name: emotion.name_zh for emotion in EMOTIONS},
+                **{emotion.valence: emotion.valence_zh for emotion in EMOTIONS},
+            },
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

@@ -19,7 +19,7 @@ from palestra.evaluation.protocols import CROSS_DATA, k_fold, leave_one_out
 from palestra.metrics.bootstrap import unit_sums
 from palestra.metrics.iou import count_overlap, iou, mean_iou_global, mean_iou_image
 from palestra.parallel import usable_cores
-from palestra.records import Draws, Metric, Order, Plan, Study, Track
+from palestra.records import Dataset, Display, Draws, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
 from palestra.reduce import Reduce, mean_of
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
@@ -243,44 +243,49 @@ def track(settings: Settings) -> Track:
         score=score,
         metrics=(*first, *classes),
         missing=missed,
-        answers=openeds.read_submission,
-        most_bytes=openeds.most_bytes,
-        inspect=inspect,
-        content=content,
-        write=write,
-        suffix=".json",
         blank=blank,
         units=("person", "sequence"),
-        groups=("sequence", "glasses", "sex", "eye_colour"),
         chunk=256,
-        error="loss",
-        picture=picture,
-        pictured="From the left: the picture, the true mask, the answer.",
-        film=film,
         study=STUDY,
-        make=make,
-        hidden=(
-            "truth",
-            "test_GT",
-            f"{openeds.RELEASE}/test_GT",
-            openeds.PICKLE,
-            f"{openeds.RELEASE}/{openeds.PICKLE}",
+        files=FileAnswers(
+            read=openeds.read_submission,
+            write=write,
+            suffix=".json",
+            most_bytes=openeds.most_bytes,
+            inspect=inspect,
+            content=content,
         ),
-        describe=describe,
-        settings=settings,
-        configure=track,
-        published={
-            "baseline": dict(
-                zip(
-                    ("miou", *(f"iou_{name}" for name in openeds.CLASSES)),
-                    (0.841, 0.971, 0.674, 0.882, 0.835),
-                    strict=True,
-                )
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+            hidden=(
+                "truth",
+                "test_GT",
+                f"{openeds.RELEASE}/test_GT",
+                openeds.PICKLE,
+                f"{openeds.RELEASE}/{openeds.PICKLE}",
             ),
-            "BTS Digital": {"miou": 0.9517},
-            "tetelias": {"miou": 0.9512},
-            "JHU": {"miou": 0.9502},
-        },
+        ),
+        display=Display(
+            error="loss",
+            groups=("sequence", "glasses", "sex", "eye_colour"),
+            published={
+                "baseline": dict(
+                    zip(
+                        ("miou", *(f"iou_{name}" for name in openeds.CLASSES)),
+                        (0.841, 0.971, 0.674, 0.882, 0.835),
+                        strict=True,
+                    )
+                ),
+                "BTS Digital": {"miou": 0.9517},
+                "tetelias": {"miou": 0.9512},
+                "JHU": {"miou": 0.9502},
+            },
+            picture=picture,
+            pictured="From the left: the picture, the true mask, the answer.",
+            film=film,
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import UnknownName, refuse
 from palestra.metrics.angles import angles_deg_columns
-from palestra.records import Metric, Order, Plan, Track
+from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
 from palestra.tracks.gaze_prediction import format as openeds
 
@@ -146,25 +146,31 @@ TRACK = Track(
         Metric("p95_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.95)), "p95"),
     ),
     missing={"error_deg": 180.0},  # as looking the other way
-    answers=openeds.read_submission,
-    most_bytes=openeds.most_bytes,
-    write=openeds.write_submission,
-    suffix=".json",
     blank=blank,
     units=("person", "sequence"),
-    groups=("step", "movement", "pattern", "glasses", "sex"),
-    error=ERROR,
-    direction=("yaw_deg", "pitch_deg"),
-    picture=picture,
-    pictured="The last picture that was given. Green: where the person looked. Orange: the answer.",
-    film=film,
-    make=make,
-    hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels"),
-    describe=describe,
-    published={
-        "baseline (50-sample line)": {"pe_deg": 5.368},
-        "random_b": {"pe_deg": 3.078},
-        "EyMazing": {"pe_deg": 3.313},
-        "Konovalov": {"pe_deg": 3.347},
-    },
+    files=FileAnswers(
+        read=openeds.read_submission,
+        write=openeds.write_submission,
+        suffix=".json",
+        most_bytes=openeds.most_bytes,
+    ),
+    dataset=Dataset(
+        make=make,
+        describe=describe,
+        hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels"),
+    ),
+    display=Display(
+        error=ERROR,
+        groups=("step", "movement", "pattern", "glasses", "sex"),
+        published={
+            "baseline (50-sample line)": {"pe_deg": 5.368},
+            "random_b": {"pe_deg": 3.078},
+            "EyMazing": {"pe_deg": 3.313},
+            "Konovalov": {"pe_deg": 3.347},
+        },
+        direction=("yaw_deg", "pitch_deg"),
+        picture=picture,
+        pictured="The last picture that was given. Green: where the person looked. Orange: the answer.",
+        film=film,
+    ),
 )

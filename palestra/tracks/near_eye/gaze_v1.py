@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats import csv_table
-from palestra.records import Metric, Order, Plan, Track
+from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, RuleSettings, Track
 from palestra.reduce import mean_of, mean_of_shares
 from palestra.tracks.near_eye import format as on_disk
 
@@ -103,20 +103,25 @@ def track(settings: Settings) -> Track:
             Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean", "平均误差"),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
-        answers=on_disk.read_submission,
-        most_bytes=csv_table.most_bytes,
-        write=on_disk.write_submission,
         blank=blank,
         units=("person",),
-        groups=("people", "glasses", "sex", "group"),
-        error="error_deg",
-        direction=("yaw_deg", "pitch_deg"),
-        picture=picture,
-        pictured="Green: where the person looked. Orange: the answer.",
-        make=make,
-        describe=describe,
-        settings=settings,
-        configure=track,
+        files=FileAnswers(
+            read=on_disk.read_submission,
+            write=on_disk.write_submission,
+            most_bytes=csv_table.most_bytes,
+        ),
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+        ),
+        display=Display(
+            error="error_deg",
+            groups=("people", "glasses", "sex", "group"),
+            direction=("yaw_deg", "pitch_deg"),
+            picture=picture,
+            pictured="Green: where the person looked. Orange: the answer.",
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

@@ -24,7 +24,19 @@ from numpy.typing import NDArray
 
 from palestra.errors import PalestraError, refuse
 from palestra.metrics.bootstrap import unit_sums
-from palestra.records import Draws, Metric, Order, Plan, Sitting, Tick, Track
+from palestra.records import (
+    Dataset,
+    Display,
+    Draws,
+    Metric,
+    Order,
+    Plan,
+    RuleSettings,
+    Sitting,
+    StreamAnswers,
+    Tick,
+    Track,
+)
 from palestra.reduce import mean_of, mean_of_shares
 from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_format as live
@@ -183,22 +195,27 @@ def track(settings: Settings) -> Track:
             Metric("misses", "points", "lower", misses, "misses", "漏答数"),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
-        stream=lambda data: stream(data, settings),
-        hear=hear,
         blank=blank,
         units=("tester",),
-        groups=("glasses",),
-        error="error_deg",
-        charts=charts,
-        direction=("yaw_deg", "pitch_deg"),
-        picture=picture,
-        pictured="Green: where the person looked. Orange: the answer.",
-        make=make,
-        hidden=("truth", "test"),  # the pictures too: they are broadcast, and not given out beforehand
-        describe=describe,
-        settings=settings,
-        configure=track,
         ties=("misses",),
+        stream=StreamAnswers(
+            sittings=lambda data: stream(data, settings),
+            hear=hear,
+        ),
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+            hidden=("truth", "test"),  # the pictures too: they are broadcast, and not given out beforehand
+        ),
+        display=Display(
+            error="error_deg",
+            groups=("glasses",),
+            charts=charts,
+            direction=("yaw_deg", "pitch_deg"),
+            picture=picture,
+            pictured="Green: where the person looked. Orange: the answer.",
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

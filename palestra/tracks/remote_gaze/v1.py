@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palestra.errors import clip, refuse
 from palestra.evaluation import study as studying
 from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, Experiment, Protocol, k_fold, leave_one_out
-from palestra.records import Metric, Order, Plan, Study, Track
+from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
 from palestra.reduce import Reduce, among, growth_of_means, mean_of_means
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.answers import read_answers, write_answers
@@ -332,31 +332,36 @@ def track(settings: Settings) -> Track:
         id="remote-gaze-v1",
         title="Gaze before a screen",
         title_zh="屏幕前的视线估计",
-        chinese=CHINESE,
         trials=partial(trials, settings=settings),
         truth=partial(truth, settings=settings),
         score=measured,
         metrics=metrics(protocol),
         missing=unanswered,
-        answers=read_answers,
-        write=write_answers,
         blank=blank,
         units=("person",),
-        groups=("experiment", "evaluation", "condition", "head"),
-        error="error_deg",
-        direction=("yaw_deg", "pitch_deg"),
-        charts=charts,
-        picture=picture,
-        pictured="Orange: the way to the target. Blue: the answer.",
-        describe=describe,
-        film=film,
-        still=still,
-        make=make,
-        in_part=partial(in_part, settings=settings),
         study=study(settings),
-        settings=settings,
-        configure=track,
-        published=PUBLISHED.get(settings.protocol.partition("-")[2], {}),
+        files=FileAnswers(
+            read=read_answers,
+            write=write_answers,
+        ),
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+            in_part=partial(in_part, settings=settings),
+        ),
+        display=Display(
+            error="error_deg",
+            groups=("experiment", "evaluation", "condition", "head"),
+            published=PUBLISHED.get(settings.protocol.partition("-")[2], {}),
+            charts=charts,
+            direction=("yaw_deg", "pitch_deg"),
+            picture=picture,
+            pictured="Orange: the way to the target. Blue: the answer.",
+            film=film,
+            still=still,
+            chinese=CHINESE,
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

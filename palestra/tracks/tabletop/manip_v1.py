@@ -24,7 +24,19 @@ from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
 from palestra.metrics.bootstrap import unit_sums, weighted_mean
-from palestra.records import Case, Draws, Metric, Order, Plan, Track
+from palestra.records import (
+    Case,
+    Dataset,
+    Display,
+    Draws,
+    EpisodeAnswers,
+    Metric,
+    Order,
+    Plan,
+    RefereedMatch,
+    RuleSettings,
+    Track,
+)
 from palestra.reduce import mean_of
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
@@ -225,26 +237,33 @@ def track(settings: Settings) -> Track:
             Metric("variance", "", "lower", variance, "variance of the cases", "各用例得分的方差"),
         ),
         missing=missed,
-        episode=partial(episode, settings=settings),
-        judged=judged,
-        hear=hear,
         blank=blank,
         units=("case",),
-        groups=("group",),
-        error="error",
-        charts=charts,
-        picture=picture,
-        pictured="From the left: the table at the start, from the side and from above, and then at the end.",
-        caption=caption,
-        film=partial(film, settings=settings),
-        review=partial(review, settings=settings),
-        films=partial(films, settings=settings),
-        make=make,
-        hidden=("truth", "hidden"),
-        describe=describe,
-        settings=settings,
-        configure=track,
         ties=("total_s", "full", "variance"),
+        episode=EpisodeAnswers(
+            cases=partial(episode, settings=settings),
+            hear=hear,
+        ),
+        match=RefereedMatch(
+            judged=judged,
+        ),
+        dataset=Dataset(
+            make=make,
+            describe=describe,
+            hidden=("truth", "hidden"),
+        ),
+        display=Display(
+            error="error",
+            groups=("group",),
+            charts=charts,
+            picture=picture,
+            pictured="From the left: the table at the start, from the side and from above, and then at the end.",
+            caption=caption,
+            film=partial(film, settings=settings),
+            review=partial(review, settings=settings),
+            films=partial(films, settings=settings),
+        ),
+        settings=RuleSettings(settings, track),
     )
 
 

@@ -23,10 +23,10 @@ def most_bytes(home: Path, phase: Phase) -> int | None:
 @lru_cache(maxsize=64)
 def _most_bytes(track_id: str, settings: tuple[tuple[str, str], ...], folder: Path, _: int) -> int | None:
     track = registry.track(track_id, dict(settings))
-    if track.most_bytes is None:
+    if track.files is None or track.files.most_bytes is None:
         return None
     try:
-        return track.most_bytes(track.trials(folder))
+        return track.files.most_bytes(track.trials(folder))
     except (PalestraError, OSError) as error:  # the organiser's data is not complete yet: a check would say so too
         log.warning("no limit for %s, as its trials cannot be read: %s", folder.name, error)
         return None

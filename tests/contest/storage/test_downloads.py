@@ -4,7 +4,6 @@ import os
 import pickle
 import shutil
 import zipfile
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -17,6 +16,7 @@ from palestra.contest.storage.files import Files
 from palestra.errors import PalestraError, Refused
 from palestra.scoring import score
 from palestra.tracks.eye_segmentation import format as openeds
+from tests.changed import changed
 
 TRACKS = sorted(registry.tracks())
 DATA = os.urandom(1000)
@@ -60,10 +60,10 @@ def test_the_view_has_all_but_the_truth_and_the_truth_has_the_rest(track_id, tin
     assert store.size(view.file) == view.bytes
     shown, hidden = names_in(store, view), names_in(store, truth)
     assert sum(done) == len(shown)
-    partly = {str(place) for place in track.in_part(data)} if track.in_part else set()
+    partly = {str(place) for place in track.dataset.in_part(data)} if track.dataset.in_part else set()
     assert {*shown, *hidden} == {str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()}
     assert set(shown) & set(hidden) <= partly <= set(hidden)
-    assert all(any(name.startswith(f"{part}/") for part in track.hidden) for name in {*hidden} - partly)
+    assert all(any(name.startswith(f"{part}/") for part in track.dataset.hidden) for name in {*hidden} - partly)
     for pack in (view, truth):
         with store.local(pack.file) as file, zipfile.ZipFile(file) as archive:
             archive.extractall(tmp_path / "unpacked")
@@ -84,7 +84,8 @@ def test_a_pack_is_the_same_every_time_and_no_links_are_in_it(tiny, store):
 def test_labels_that_a_track_reads_and_does_not_hide_are_not_given_out(copy, store, place):
     """A pack that goes by names alone would give them out."""
     track, data = registry.track("eye-segmentation-v1"), copy("eye-segmentation-v1")
-    track = replace(track, hidden=("truth", "test_GT", f"{openeds.RELEASE}/test_GT"))
+    hidden = ("truth", "test_GT", f"{openeds.RELEASE}/test_GT")
+    track = changed(track, hidden=hidden)
     rows = openeds.read_hidden(data).rows()
     masks = {trial: openeds.open_mask(file, key).copy() for trial, file, key in rows}
     (data / openeds.RELEASE / openeds.PICKLE).write_bytes(pickle.dumps(masks))

@@ -2,7 +2,6 @@
 
 import math
 import random
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +15,7 @@ from palestra.contest.workers.verify import compare as compare_by_its_public_nam
 from palestra.errors import PalestraError
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
+from tests.changed import changed
 
 GAZE = registry.track("near-eye-gaze-v1")
 EMOTION = registry.track("emotion-eeg-v1")
@@ -128,7 +128,7 @@ def test_of_masks_the_share_of_other_pixels_counts():
 
 
 def test_other_references_are_the_same_or_not_by_what_they_stand_for():
-    track = replace(GAZE, content=lambda rows: rows.select("trial", what=pl.col("x").round(0).cast(pl.String)))
+    track = changed(GAZE, content=lambda rows: rows.select("trial", what=pl.col("x").round(0).cast(pl.String)))
     found = compare(track, points(("a", 1.2, 0.0), ("b", 1.0, 0.0)), points(("a", 0.9, 0.0), ("b", 2.0, 0.0)), 0.0)
     assert [one.trial for one in found.first] == ["b"]
 

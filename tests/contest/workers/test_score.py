@@ -24,7 +24,7 @@ def home(tmp_path, tiny):
 def blank(home):
     """A submission in order."""
     track, file = registry.track(TRACK), home.folder / "blank.csv"
-    track.write(track.blank(track.trials(home.folder / "data")), file)
+    track.writes(track.blank(track.trials(home.folder / "data")), file)
     return file
 
 

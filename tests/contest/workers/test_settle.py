@@ -74,7 +74,7 @@ def world(engine, clock, tiny, tmp_path):
             self.desk = Desk(self.contest, tmp_path)
             trials = self.track.trials(tmp_path / "data")
             self.blank = tmp_path / "blank.csv"
-            self.track.write(self.track.blank(trials), self.blank)
+            self.track.writes(self.track.blank(trials), self.blank)
 
         split = None
 
@@ -170,9 +170,9 @@ def test_missing_data_is_told_to_the_organiser_and_not_to_the_contestant(world):
 
 
 def test_an_exact_copy_of_another_teams_answers_is_found(world):
-    noisy = world.track.answers(world.blank, world.track.trials(world.home / "data"))
+    noisy = world.track.files.read(world.blank, world.track.trials(world.home / "data"))
     noisy = noisy.with_columns(x=noisy["x"] + noisy["trial"].hash() % 1000 / 100)
-    world.track.write(noisy, world.home / "own.csv")
+    world.track.writes(noisy, world.home / "own.csv")
     data = (world.home / "own.csv").read_bytes()
     first, second = (world.submit(team, data) for team in world.teams)
     world.work()

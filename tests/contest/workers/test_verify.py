@@ -16,6 +16,7 @@ from palestra.contest.workers import verify as verifying
 from palestra.report.bilingual import only
 from palestra.sandbox import sandbox
 from tests import OUTSIDE
+from tests.changed import changed
 from tests.contest.bundles import Home, write_zip
 from tests.live import hall
 from tests.live.hall import program
@@ -195,9 +196,8 @@ def test_truth_that_lies_about_is_never_given_to_a_bundle(home, submitted, tmp_p
 
 
 def track_without_hidden(track):
-    from dataclasses import replace
 
-    return replace(track, hidden=("elsewhere",))
+    return changed(track, hidden=("elsewhere",))
 
 
 def test_the_view_has_everything_but_what_is_hidden_and_what_hides_itself(tmp_path, tiny):
@@ -276,11 +276,11 @@ def test_masks_are_compared_pixel_by_pixel(tmp_path, tiny):
     home = Home(tmp_path, track.id, tiny(track.id), verification=Verification(5, tolerance=0.001))
     blank = track.blank(track.trials(home.folder / "data"))
     submitted = tmp_path / "submitted.json"
-    track.write(blank, submitted)
+    track.writes(blank, submitted)
     mask = np.zeros(SHAPE, np.uint8)
     mask[:, :64] = 1  # a tenth
     other = pl.when(pl.int_range(pl.len()) == 1).then(pl.lit(encode_mask(mask))).otherwise("mask_key")
-    track.write(blank.with_columns(other.alias("mask_key")), tmp_path / "other.json")
+    track.writes(blank.with_columns(other.alias("mask_key")), tmp_path / "other.json")
     text = "import shutil, sys; shutil.copyfile('other.json', sys.argv[2])"
     file = bundle(home, text, **{"other.json": (tmp_path / "other.json").read_text()})
     made = verify(assignment(home, file, submitted))

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from palestra.errors import clip
-from palestra.records import Metric, Sitting, Tick, Track
+from palestra.records import Display, Metric, Sitting, StreamAnswers, Tick, Track
 from palestra.reduce import mean_of
 
 ASK_EVERY = 5  # ticks, as in emotion-eeg-v1
@@ -106,9 +106,13 @@ TRACK = Track(
     score=score,
     metrics=(Metric("accuracy", "", "higher", mean_of("right"), "accuracy"),),
     missing={"right": 0, "wrong": 1},
-    stream=stream,
-    hear=hear,
     blank=lambda trials: trials.select("trial", label=pl.lit(0, pl.Int64)),
     units=("person",),
-    error="wrong",
+    stream=StreamAnswers(
+        sittings=stream,
+        hear=hear,
+    ),
+    display=Display(
+        error="wrong",
+    ),
 )

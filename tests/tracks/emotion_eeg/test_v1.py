@@ -37,7 +37,7 @@ def with_triggers(folder, events, samples, name="sub081", dtype=np.float32):
 
 
 def asked(data):
-    return [tick for sitting in TRACK.stream(data) for tick in sitting.ticks() if tick.trial]
+    return [tick for sitting in TRACK.stream.sittings(data) for tick in sitting.ticks() if tick.trial]
 
 
 def perfect(data):
@@ -62,7 +62,7 @@ def video(number, start, stop):
 
 def test_a_program_is_asked_on_every_fifth_packet_after_the_one_with_the_242_until_the_one_with_the_243(tmp_path):
     data = with_triggers(tmp_path, BLOCK + video(1, 500, 2000), 4000)
-    ticks = list(TRACK.stream(data)[0].ticks())
+    ticks = list(TRACK.stream.sittings(data)[0].ticks())
     assert [i for i, tick in enumerate(ticks) if tick.trial] == ASKS
     assert TRACK.trials(data).rows() == [(f"sub081/{i + 1:05d}", "sub081", 1) for i in range(len(ASKS))]
 
@@ -71,7 +71,7 @@ def test_a_program_is_asked_on_every_fifth_packet_after_the_one_with_the_242_unt
 def test_the_packet_that_holds_the_243_asks_nothing(tmp_path, packet, asks):
     events = [*BLOCK[:2], Event(10 + packet * 50, 243), BLOCK[3]]
     data = with_triggers(tmp_path, events + video(1, 500, 2000), 4000)
-    assert [i for i, tick in enumerate(TRACK.stream(data)[0].ticks()) if tick.trial] == asks
+    assert [i for i, tick in enumerate(TRACK.stream.sittings(data)[0].ticks()) if tick.trial] == asks
 
 
 def windows_inside(start, stop):
@@ -177,7 +177,7 @@ def test_decisions_and_truth_are_those_of_a_loop_over_packets(tmp_path_factory, 
     data = with_triggers(tmp_path_factory.mktemp("data"), events, len(row))
     count, scored = by_the_document(row)
     found = TRACK.truth(data)
-    assert TRACK.trials(data).height == TRACK.stream(data)[0].decisions == count
+    assert TRACK.trials(data).height == TRACK.stream.sittings(data)[0].decisions == count
     assert {
         int(trial[-5:]): (shown, second) for trial, shown, second in found.select("trial", "video", "second").rows()
     } == scored
@@ -305,7 +305,7 @@ def test_the_result_is_broken_down_by_emotion_valence_and_video(data):
 
 
 def test_packets_are_the_recording_from_the_250_to_the_251_with_four_triggers_alone(data):
-    for sitting, file in zip(TRACK.stream(data), eeg.recordings(data, "test").values(), strict=True):
+    for sitting, file in zip(TRACK.stream.sittings(data), eeg.recordings(data, "test").values(), strict=True):
         recording = eeg.open_recording(file)
         sent = np.concatenate([tick.payload["packet"] for tick in sitting.ticks()], axis=1)
         assert np.array_equal(sent[:32], recording.signal[:32])
@@ -318,7 +318,7 @@ def test_packets_are_the_recording_from_the_250_to_the_251_with_four_triggers_al
 
 
 def test_packets_come_every_fifth_of_a_second_when_their_last_sample_is_recorded(data):
-    for number, sitting in enumerate(TRACK.stream(data), start=1):
+    for number, sitting in enumerate(TRACK.stream.sittings(data), start=1):
         ticks = list(sitting.ticks())
         shapes = [tick.payload["packet"].shape for tick in ticks]
         assert set(shapes[:-1]) == {(33, 50)} and shapes[-1][0] == 33 and 1 <= shapes[-1][1] <= 50
@@ -334,7 +334,7 @@ def test_what_is_asked_are_the_trials_in_their_order(data):
 
 
 def test_only_the_last_packet_of_the_last_person_is_called_last(data):
-    told = [tick.about["last"] for sitting in TRACK.stream(data) for tick in sitting.ticks()]
+    told = [tick.about["last"] for sitting in TRACK.stream.sittings(data) for tick in sitting.ticks()]
     assert told[-1] is True and not any(told[:-1])
 
 
@@ -351,7 +351,7 @@ def test_an_unknown_rule_is_refused():
 
 
 def test_what_an_entrant_writes_into_a_packet_stays_there(data):
-    (sitting, *_) = TRACK.stream(data)
+    (sitting, *_) = TRACK.stream.sittings(data)
     before = [tick.payload["packet"].copy() for tick in sitting.ticks()]
     for tick, packet in zip(sitting.ticks(), before, strict=True):
         assert np.array_equal(tick.payload["packet"], packet)
@@ -363,14 +363,14 @@ def test_what_an_entrant_writes_into_a_packet_stays_there(data):
 def test_a_held_trigger_does_not_tell_where_a_hidden_one_begins(tmp_path):
     held = [Event(OPEN + i, 242) for i in range(200)]
     data = with_triggers(tmp_path, BLOCK + held + video(1, 500, 2000), 4000)  # the 1 stands 25 samples before 500
-    row = np.concatenate([tick.payload["packet"][32] for tick in TRACK.stream(data)[0].ticks()])
+    row = np.concatenate([tick.payload["packet"][32] for tick in TRACK.stream.sittings(data)[0].ticks()])
     assert [(int(at) + 10, int(row[at])) for at in np.flatnonzero(row)] == BLOCK
 
 
 @pytest.mark.parametrize(("samples", "last"), [(LAST + 1, 21), (LAST + 30, 50), (4000, 50)])
 def test_the_last_packet_holds_the_251_and_is_shorter_where_the_recording_ends(tmp_path, samples, last):
     data = with_triggers(tmp_path, BLOCK + video(1, 500, 2000), samples, dtype=np.float64)
-    ticks = list(TRACK.stream(data)[0].ticks())
+    ticks = list(TRACK.stream.sittings(data)[0].ticks())
     assert len(ticks) == 71
     assert ticks[-1].payload["packet"].shape == (33, last)
     assert ticks[-1].payload["packet"][32, 20] == 251
@@ -395,7 +395,7 @@ def test_a_person_who_is_asked_nothing_leaves_the_others_theirs(tmp_path):
     with_triggers(tmp_path, [Event(10, 250), *video(2, 500, 2000), Event(LAST, 251)], 4000, "sub082")
     assert TRACK.trials(tmp_path)["person"].unique().to_list() == ["sub081"]
     assert TRACK.truth(tmp_path)["person"].unique().to_list() == ["sub081"]
-    assert [sitting.decisions for sitting in TRACK.stream(tmp_path)] == [len(ASKS), 0]
+    assert [sitting.decisions for sitting in TRACK.stream.sittings(tmp_path)] == [len(ASKS), 0]
 
 
 # --- answers
@@ -431,19 +431,19 @@ def test_what_was_returned_is_told():
 
 
 def test_the_signal_has_the_names_and_units_of_the_test_people(data):
-    signal = TRACK.signal(data)
+    signal = TRACK.stream.signal(data)
     assert signal.channels == (*material.BATCH_2, "trigger") and signal.units == ("volts",) * 32 + ("none",)
     assert (signal.rate_hz, signal.kind, signal.array) == (250.0, "EEG", "packet")
 
 
 def test_recordings_of_two_units_are_no_one_signal(tmp_path):
     with_triggers(tmp_path, BLOCK, 4000)
-    assert TRACK.signal(tmp_path).units[0] == "microvolts"
+    assert TRACK.stream.signal(tmp_path).units[0] == "microvolts"
     array = np.array(eeg.open_recording(tmp_path / "test" / "sub081.pkl").signal)
     array[:32] *= 1e-6
     eeg.write_recording(array, tmp_path / "test" / "sub082.pkl")
     with pytest.raises(Refused, match="recordings in V and in µV"):
-        TRACK.signal(tmp_path)
+        TRACK.stream.signal(tmp_path)
 
 
 def scored_rows(data, gaps=True):
@@ -455,7 +455,7 @@ def scored_rows(data, gaps=True):
 @pytest.mark.parametrize("gaps", [True, False])
 def test_a_result_is_charted(data, gaps):
     rows = scored_rows(data, gaps)
-    confusion, emotions, over_time, people = TRACK.charts(rows)
+    confusion, emotions, over_time, people = TRACK.display.charts(rows)
     assert all(chart.svg.startswith("<svg") for chart in (confusion, emotions, over_time))
     assert people.columns[1:] == [emotion.name for emotion in material.EMOTIONS]
     own = rows.filter(person="sub082", emotion="joy")
@@ -477,7 +477,7 @@ def test_the_confusion_counts_every_second_once(data):
 
 def test_a_result_of_which_nothing_was_answered_is_charted_too(data):
     rows = score.score(TRACK, score.load(TRACK, data), perfect(data).clear(), "me").rows
-    assert len(TRACK.charts(rows)) == 4
+    assert len(TRACK.display.charts(rows)) == 4
 
 
 def test_the_data_page_tells_nothing_of_the_test_people_s_triggers(data, tmp_path):
@@ -487,12 +487,12 @@ def test_the_data_page_tells_nothing_of_the_test_people_s_triggers(data, tmp_pat
         array = np.array(eeg.open_recording(file).signal)
         array[32] = 0
         eeg.write_recording(array, copy / "test" / f"{name}.pkl", np.float32)
-    assert TRACK.describe(copy) == TRACK.describe(data)
+    assert TRACK.dataset.describe(copy) == TRACK.dataset.describe(data)
 
 
 def test_the_data_page_is_there_for_contestants_who_have_no_test_people(data, tmp_path):
     shutil.copytree(data / "train", tmp_path / "train")
-    page = TRACK.describe(tmp_path)
+    page = TRACK.dataset.describe(tmp_path)
     assert [type(block) for block in page].count(report.Table) == 3
     recordings = page[0]
     assert [row[1] for row in recordings.rows] == ["train"] * 3 and {row[5] for row in recordings.rows} == {28}
@@ -502,13 +502,13 @@ def test_the_data_page_is_there_for_contestants_who_have_no_test_people(data, tm
 
 def test_a_trial_is_pictured_with_and_without_its_truth(data):
     row = scored_rows(data).row(0, named=True)
-    whole = TRACK.picture(data, row)
-    bare = TRACK.picture(data, {"trial": row["trial"]})
+    whole = TRACK.display.picture(data, row)
+    bare = TRACK.display.picture(data, {"trial": row["trial"]})
     assert whole.dtype == np.uint8 and whole.shape == bare.shape and whole.shape[2] == 3
     assert not np.array_equal(whole, bare)
-    other = TRACK.picture(data, {"trial": TRACK.trials(data)["trial"][0]})
+    other = TRACK.display.picture(data, {"trial": TRACK.trials(data)["trial"][0]})
     assert not np.array_equal(bare, other)
 
 
 def test_contestants_do_not_get_the_test_people():
-    assert TRACK.hidden == ("test",)
+    assert TRACK.dataset.hidden == ("test",)

@@ -38,7 +38,7 @@ def submitted(masks):
 
 
 def test_truth_as_answer_scores_exactly_one(data, masks, tmp_path):
-    TRACK.write(submitted(masks), tmp_path / "a.json")
+    TRACK.writes(submitted(masks), tmp_path / "a.json")
     answers = collect(TRACK, tmp_path / "a.json", TRACK.trials(data))
     result = score.score(TRACK, score.load(TRACK, data), answers, "truth").result
     assert {found.value for found in result.metrics.values()} == {1.0}
@@ -50,7 +50,7 @@ def test_every_way_to_send_masks_scores_the_same(data, masks, tmp_path, kind):
     place = tmp_path / "a"
     if kind == "json":
         place = tmp_path / "a.json"
-        TRACK.write(submitted(some), place)
+        TRACK.writes(submitted(some), place)
     else:
         suffix, encode = (".npy", npy_bytes) if "npy" in kind else (".png", png_bytes)
         top = "mine/" if "top" in kind else ""
@@ -157,9 +157,9 @@ def test_digests_follow_the_masks_and_not_where_they_lie(data, masks, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(data, copy, ignore=shutil.ignore_patterns("*.png"))
     assert score.load(TRACK, copy).digest == score.load(TRACK, data).digest
-    TRACK.write(submitted(masks), tmp_path / "a.json")
-    TRACK.write(submitted(masks), tmp_path / "b.json")
-    TRACK.write(submitted(masks | {next(iter(masks)): np.zeros(openeds.SHAPE, np.uint8)}), tmp_path / "c.json")
+    TRACK.writes(submitted(masks), tmp_path / "a.json")
+    TRACK.writes(submitted(masks), tmp_path / "b.json")
+    TRACK.writes(submitted(masks | {next(iter(masks)): np.zeros(openeds.SHAPE, np.uint8)}), tmp_path / "c.json")
     trials = TRACK.trials(data)
     found = [score.digest(TRACK, collect(TRACK, tmp_path / f"{name}.json", trials)) for name in "abc"]
     assert found[0] == found[1] != found[2]

@@ -24,7 +24,7 @@ def perfect(data):
 
 
 def test_truth_as_answer_scores_exactly_zero(data, tmp_path):
-    TRACK.write(perfect(data), tmp_path / "a.json")
+    TRACK.writes(perfect(data), tmp_path / "a.json")
     answers = collect(TRACK, tmp_path / "a.json", TRACK.trials(data))
     result = score.score(TRACK, score.load(TRACK, data), answers, "truth").result
     assert {found.value for found in result.metrics.values()} == {0.0}
@@ -77,7 +77,7 @@ def test_the_public_release_with_labels_beside_the_pictures_is_read(data, tmp_pa
 @pytest.mark.parametrize("vector", [[0, 0, 0], ["NaN"] * 3, None])
 def test_a_useless_vector_is_refused_and_costs_180_degrees_when_allowed(data, tmp_path, vector):
     trials = TRACK.trials(data)
-    TRACK.write(perfect(data), tmp_path / "a.json")
+    TRACK.writes(perfect(data), tmp_path / "a.json")
     answers = json.loads((tmp_path / "a.json").read_text())
     sequence = trials["sequence"][0]
     if vector is None:

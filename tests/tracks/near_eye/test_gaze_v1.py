@@ -26,7 +26,7 @@ def perfect(data):
 
 
 def test_truth_as_answer_scores_exactly_zero(data, tmp_path):
-    TRACK.write(perfect(data), tmp_path / "a.csv")
+    TRACK.writes(perfect(data), tmp_path / "a.csv")
     answers = collect(TRACK, tmp_path / "a.csv", TRACK.trials(data))
     result = score.score(TRACK, score.load(TRACK, data), answers, "truth").result
     assert {name: found.value for name, found in result.metrics.items()} == {
@@ -55,7 +55,7 @@ def test_calibration_frames_must_be_there_and_are_not_scored(data, tmp_path):
     groups = trials.n_unique(["person", "group"])
     assert given.height == 5 * groups
     assert TRACK.truth(data).height == trials.height - given.height
-    TRACK.write(perfect(data).join(given, on="trial", how="anti"), tmp_path / "a.csv")
+    TRACK.writes(perfect(data).join(given, on="trial", how="anti"), tmp_path / "a.csv")
     with pytest.raises(Refused) as caught:
         collect(TRACK, tmp_path / "a.csv", trials)
     assert caught.value.count == given.height

@@ -110,18 +110,18 @@ def test_a_data_set_without_a_list_of_points_is_read_from_its_folders(data, tmp_
     (copy / "people.csv").unlink()
     assert TRACK.trials(copy).equals(TRACK.trials(data))
     assert "glasses" not in TRACK.truth(copy).columns
-    assert [sitting.name for sitting in TRACK.stream(copy)] == ["T1", "T2", "T3"]
+    assert [sitting.name for sitting in TRACK.stream.sittings(copy)] == ["T1", "T2", "T3"]
 
 
 def test_each_tester_is_a_sitting_with_an_hour_before_it(data):
-    sittings = TRACK.stream(data)
+    sittings = TRACK.stream.sittings(data)
     assert [(one.name, one.count, one.decisions, one.seconds, one.window_s) for one in sittings] == [
         (tester, 30, 30, 58.5, 3600.0) for tester in ("T1", "T2", "T3")
     ]
 
 
 def test_pictures_are_due_half_a_second_after_each_point_appears(data):
-    ticks = list(TRACK.stream(data)[1].ticks())
+    ticks = list(TRACK.stream.sittings(data)[1].ticks())
     assert [tick.due_s for tick in ticks] == [0.5 + 2 * k for k in range(30)]
     assert {tick.deadline_s for tick in ticks} == {1.0}
     assert [tick.trial for tick in ticks] == TRACK.trials(data).filter(tester="T2")["trial"].to_list()
@@ -129,7 +129,7 @@ def test_pictures_are_due_half_a_second_after_each_point_appears(data):
 
 
 def test_both_eyes_are_sent_as_arrays_and_differ_from_point_to_point(data):
-    ticks = list(TRACK.stream(data)[0].ticks())
+    ticks = list(TRACK.stream.sittings(data)[0].ticks())
     for tick in ticks:
         assert list(tick.payload) == ["left", "right"]
         assert {(eye.shape, eye.dtype.name) for eye in tick.payload.values()} == {((400, 640), "uint8")}
@@ -139,7 +139,7 @@ def test_both_eyes_are_sent_as_arrays_and_differ_from_point_to_point(data):
 def test_ticks_are_read_anew_and_only_as_they_are_sent(data, tmp_path):
     copy = tmp_path / "data"
     shutil.copytree(data, copy)
-    sitting = TRACK.stream(copy)[0]
+    sitting = TRACK.stream.sittings(copy)[0]
     ticks = iter(sitting.ticks())
     next(ticks)
     shutil.rmtree(copy / "test" / "T1")
@@ -155,7 +155,7 @@ def test_a_picture_that_cannot_be_sent_is_told_before_the_first_point(data, tmp_
     shutil.copytree(data, copy)
     spoil(copy / "test" / "T3" / "right" / "30.png")
     with pytest.raises(Refused, match=r"30\.png"):
-        TRACK.stream(copy)
+        TRACK.stream.sittings(copy)
 
 
 def _small_picture(folder):
@@ -170,7 +170,7 @@ def test_a_data_set_made_without_pictures_has_trials_and_no_stream(tmp_path):
     make.run(TRACK, order, make.plan(TRACK, order), tmp_path / "d", lambda weight: None)
     assert TRACK.trials(tmp_path / "d").height == TRACK.truth(tmp_path / "d").height == 90
     with pytest.raises(Refused, match=r"01\.png"):
-        TRACK.stream(tmp_path / "d")
+        TRACK.stream.sittings(tmp_path / "d")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_live_run_is_scored_with_late_and_malformed_answers_as_misses(data):
     found = scored(data, answers_of(TRACK, TRACK.trials(data), decisions))
     assert found.result.metrics["misses"].value == 2.0
     assert found.result.metrics["pe_deg"].value == 0.0
-    *_, table = TRACK.charts(found.rows)
+    *_, table = TRACK.display.charts(found.rows)
     assert table.rows[0][:6] == ["T1", 30, 2, "90.000°", 200, 200]
     assert table.rows[0][6].startswith("1 × late; 1 × returned 'left'")
     assert table.rows[-1][:4] == ["All", 90, 2, "0.000°"]
@@ -283,7 +283,7 @@ def test_pe_after_each_point_ends_at_the_result(data):
 
 @pytest.mark.parametrize("missed", [0, 1, 5, 90])
 def test_charts_are_drawn_whatever_was_missed(data, missed):
-    progress, errors, table = TRACK.charts(scored(data, answers(data, 20.0)[missed:]).rows)
+    progress, errors, table = TRACK.display.charts(scored(data, answers(data, 20.0)[missed:]).rows)
     assert all(chart.svg.startswith("<svg") for chart in (progress, errors))
     assert "one miss puts PE at 90° or more; of all 90 it takes 5" in progress.note
     assert (f"{missed} point" in errors.note) == (missed > 0)
@@ -292,14 +292,14 @@ def test_charts_are_drawn_whatever_was_missed(data, missed):
 
 def test_a_picture_shows_both_eyes_and_the_plan(data):
     row = scored(data, answers(data, 30.0)).rows.row(0, named=True)
-    assert TRACK.picture(data, row).shape == (400, 640 + 8 + 640 + 8 + 400, 3)
+    assert TRACK.display.picture(data, row).shape == (400, 640 + 8 + 640 + 8 + 400, 3)
 
 
 def test_the_page_of_the_data_set_does_not_show_where_testers_look(data, bare):
     shutil.rmtree(bare / "truth")
-    people, directions = TRACK.describe(bare)
+    people, directions = TRACK.dataset.describe(bare)
     assert [row[0] for row in people.rows] == ["train", "test", "total"]
-    assert TRACK.describe(data)[1].svg == directions.svg
+    assert TRACK.dataset.describe(data)[1].svg == directions.svg
 
 
 def test_an_organiser_may_change_the_times(data):

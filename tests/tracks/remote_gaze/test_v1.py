@@ -289,6 +289,6 @@ def test_a_contestants_view_has_the_targets_to_learn_from_and_no_tested_one(data
 
 def test_the_truth_that_is_released_is_the_whole_of_those_files(data):
     track = registry.track("remote-gaze-v1", {"protocol": "1-DS"})
-    assert {str(path) for path in track.in_part(data)} == {
+    assert {str(path) for path in track.dataset.in_part(data)} == {
         f"Data/{person}_A_DS_S/screen_coordinates.txt" for person in PEOPLE
     }

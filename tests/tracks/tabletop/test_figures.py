@@ -48,7 +48,7 @@ def test_the_table_s_time_is_in_whole_seconds_and_has_no_error_to_show():
     unit = next(metric.unit for metric in track.metrics if metric.name == "total_s")
     assert number(1062.0, unit) == "1,062 s"
     said = met({"met": 1, "total": 3})
-    assert track.caption({"met": 1, "total": 3}) == said
+    assert track.display.caption({"met": 1, "total": 3}) == said
     assert (said.en, said.zh) == ("1 of 3 sub-goals met", "达成 1/3 个子目标")
 
 

@@ -55,7 +55,7 @@ def test_a_changed_action_is_found_out(played, tiny):
     assert review(case, done).left.decode() == track.hear(then)["left"]
     assert review(case, done[: len(done) // 2]).left != review(case, done).left
     with pytest.raises(PalestraError, match="do not lead to what was recorded"):
-        require_same(run, [*track.episode(tiny(TRACK))[1:], track.episode(tiny(TRACK))[0]])
+        require_same(run, [*track.episode.cases(tiny(TRACK))[1:], track.episode.cases(tiny(TRACK))[0]])
 
 
 def test_the_page_shows_when_each_sub_goal_held(played):
@@ -68,7 +68,7 @@ def test_the_page_shows_when_each_sub_goal_held(played):
 def test_physics_of_another_version_is_refused():
     with pytest.raises(PalestraError, match="mujoco 0"):
         registry.track(TRACK, {"physics": "mujoco 0.0.1"})
-    assert registry.track(TRACK).settings.physics.startswith("mujoco ")
+    assert registry.track(TRACK).setting_values["physics"].startswith("mujoco ")
 
 
 def test_a_contestants_view_has_neither_hidden_cases_nor_their_goals(tiny):
@@ -82,7 +82,7 @@ def test_without_hidden_cases_those_to_practise_on_are_played(tiny, tmp_path):
 
     shutil.copytree(tiny(TRACK), tmp_path / "mine", ignore=shutil.ignore_patterns("hidden", "truth"))
     track = registry.track(TRACK)
-    cases = track.episode(tmp_path / "mine")
+    cases = track.episode.cases(tmp_path / "mine")
     assert [case.name for case in cases] == track.trials(tmp_path / "mine")["trial"].to_list()
     assert all(name.name.split("-")[1].startswith("p") for name in cases)
     assert track.truth(tmp_path / "mine")["total"].min() >= 1
