@@ -29,7 +29,7 @@ from palestra import registry
 from palestra.contest.contest import Contest
 from palestra.contest.location import Place
 from palestra.contest.log import chain
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import UNDER_WAY
 from palestra.contest.storage.database import reading
 from palestra.datasets import make

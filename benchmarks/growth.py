@@ -170,11 +170,11 @@ def _hand_in(contest: Contest, uploads: Uploads, file: Path, team: int) -> None:
 
 def _work_off(place: Place, contest: Contest, do: Callable[..., object]) -> float:
     """Everything that is queued, done here and now; processor time of the work alone."""
-    from palestra.contest.queue import queue
+    from palestra.contest.queue import jobs
 
     worker = worker_of(place, contest, capacity=1)
     spent = 0.0
-    while job := queue.lease(contest.engine, worker.name, list(worker.executors), contest.now()):
+    while job := jobs.lease(contest.engine, worker.name, list(worker.executors), contest.now()):
         assignment = worker.begin(job)
         started = time.process_time()
         outcome = do(assignment)

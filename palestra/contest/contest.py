@@ -13,9 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from palestra.contest.log import chain
 from palestra.contest.log.clock import Now, for_writing, wall_clock
 from palestra.contest.log.events import Body, Event
-from palestra.contest.log.fold import VERSION, apply, fold
+from palestra.contest.log.reducer import VERSION, apply, fold
 from palestra.contest.log.state import State, unpacked
-from palestra.contest.queue.queue import queue
+from palestra.contest.queue.jobs import queue
 from palestra.contest.queue.triggers import tasks_after
 from palestra.contest.storage.database import reading, writing
 from palestra.contest.storage.files import Files

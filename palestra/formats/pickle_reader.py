@@ -22,7 +22,7 @@ INTEGER_BYTES = 64
 GLOBAL_CHARS = 200
 NAMES = {ord(known.code): known.name for known in pickletools.opcodes}
 EXPECTED = "a pickle of numpy arrays and plain containers (protocol 2 to 5)"
-BROKEN = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError)
+BROKEN_PICKLE = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError)
 
 # Opcodes that stand for a value, or for a fixed number of bytes, or for a length and what is so long.
 CONSTANTS: dict[int, Any] = {ord("N"): None, 0x88: True, 0x89: False}
@@ -63,7 +63,7 @@ def read_pickle(source: str | Path | bytes, max_bytes: int) -> Any:
     machine = _Machine(data)
     try:
         return machine.run()
-    except (Unfit, *BROKEN) as error:
+    except (Unfit, *BROKEN_PICKLE) as error:
         broken = f"a broken pickle ({type(error).__name__}: {clip(str(error))})"
         found = str(error) if isinstance(error, Unfit) else broken
         refuse(f"{where}: byte {machine.began + 1:,}", found, EXPECTED)

@@ -15,7 +15,7 @@ Colour = tuple[int, int, int]
 BLUE, SKY, GREEN = (0, 114, 178), (86, 180, 233), (0, 158, 115)
 ORANGE, VERMILION, PURPLE = (230, 159, 0), (213, 94, 0), (204, 121, 167)
 CLASS_COLOURS: Mapping[int, Colour] = {1: SKY, 2: ORANGE, 3: PURPLE}  # sclera, iris, pupil
-INK, AXIS, GRID, PAPER, BLANK = (60, 64, 70), (160, 165, 172), (225, 228, 232), (255, 255, 255), (205, 208, 212)
+DARK, AXIS, GRID, PAPER, BLANK = (60, 64, 70), (160, 165, 172), (225, 228, 232), (255, 255, 255), (205, 208, 212)
 SIDE = 400  # pixels of a plan, as high as the eye pictures beside it
 MARGIN = 10
 
@@ -51,7 +51,7 @@ def plane(points: Mapping[str, tuple[float, float]], half_width: float) -> Image
     truth, answer = places.get("truth"), places.get("answer")
     if truth and answer:
         truth, answer = _clipped(truth, answer)
-        cv2.line(image, truth, answer, INK, 1, cv2.LINE_AA)
+        cv2.line(image, truth, answer, DARK, 1, cv2.LINE_AA)
     if truth:
         _draw_truth(image, _inside(truth))
     if answer:
@@ -152,7 +152,7 @@ def _draw_grid(image: Image) -> None:
         colour = AXIS if step == 4 else GRID
         cv2.line(image, (at, MARGIN), (at, SIDE - MARGIN), colour, 1)
         cv2.line(image, (MARGIN, at), (SIDE - MARGIN, at), colour, 1)
-    cv2.rectangle(image, (MARGIN, MARGIN), (SIDE - MARGIN, SIDE - MARGIN), INK, 1)
+    cv2.rectangle(image, (MARGIN, MARGIN), (SIDE - MARGIN, SIDE - MARGIN), DARK, 1)
 
 
 def _draw_legend(image: Image, with_answer: bool) -> None:
@@ -174,4 +174,4 @@ def _draw_answer(image: Image, at: tuple[int, int]) -> None:
 
 
 def _write(image: Image, words: str, at: tuple[int, int], size: float) -> None:
-    cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, size, INK, 1, cv2.LINE_AA)
+    cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, size, DARK, 1, cv2.LINE_AA)

@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 from sqlalchemy.exc import DBAPIError
 
 from palestra.contest.log import chain
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.storage.database import reading
 from palestra.web.auth.middleware import needs
 from palestra.web.site import Site
@@ -50,10 +50,10 @@ def written(site: Site) -> str:
         *_gauge("palestra_submissions", "Submissions by what became of them.", _stages(site)),
         *_gauge("palestra_live_readers", "Topics that browsers read.", {"": site.feed.readers}),
     ]
-    queued = queue.counts(site.contest.engine)
+    queued = jobs.counts(site.contest.engine)
     told = {f'kind="{kind}",state="{stage}"': n for kind, stages in queued.items() for stage, n in stages.items()}
     lines += _gauge("palestra_jobs", "Jobs by kind and state.", told)
-    alive = sum(there for _, there in queue.workers(site.contest.engine, now))
+    alive = sum(there for _, there in jobs.workers(site.contest.engine, now))
     lines += _gauge("palestra_workers", "Workers that gave a sign of life of late.", {"": alive})
     return "\n".join(lines) + "\n"
 

@@ -16,7 +16,7 @@ from palestra.web.models.live import ScreenTeam
 from palestra.web.models.public import BoardRow, Column
 from palestra.web.text import numbers
 from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
-from palestra.web.text.sparkline import Scale, scale_of, sparkline, whisker
+from palestra.web.text.sparklines import Scale, scale_of, sparkline, whisker
 
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from palestra import registry
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State
 from palestra.contest.rules import model as rulebook
 from palestra.contest.rules.model import Award, Phase, Rules

@@ -13,7 +13,7 @@ from palestra.contest.decisions import access, organiser, rescoring, submissions
 from palestra.contest.decisions.submissions import Sent
 from palestra.contest.log import events as e
 from palestra.contest.log.events import Body, Event
-from palestra.contest.log.fold import apply
+from palestra.contest.log.reducer import apply
 from palestra.contest.log.state import State
 from palestra.contest.rules.model import Phase, Promotion, Quota, Role, Rules, Verification, track_of
 from palestra.errors import PalestraError

@@ -14,9 +14,9 @@ from palestra.contest.decisions.submissions import Sent
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.log.clock import new_id
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.rules.model import Quota
 from palestra.contest.storage.database import connect, reading, writing
 from palestra.contest.storage.files import Files
@@ -93,7 +93,7 @@ def test_tasks_are_queued_with_their_events(open_contest, engine):
     contest.act("o", lambda state, now: [e.RescoringProposed("r1", "first", ("s1",), "new scorer")])
     contest.act("o", lambda state, now: [e.BundleMade("b1", open_contest.team, "first", "f" * 64, "b.zip", 1)])
     contest.act("o", lambda state, now: organiser.start_run(state, now, "u1", "live", ("s2",)))
-    found = [(job.key, job.kind, json.loads(job.body)) for job in reversed(queue.listed(engine))]
+    found = [(job.key, job.kind, json.loads(job.body)) for job in reversed(jobs.listed(engine))]
     assert found == [
         ("check:s1", "check", {"submission": "s1"}),
         ("score:s1:", "score", {"submission": "s1"}),
@@ -111,7 +111,7 @@ def test_when_what_goes_with_it_says_no_nothing_is_written(open_contest, engine)
     assert contest.act("ada", submitting_for(open_contest.team), lambda connection, events: False) == []
     assert contest.state.seq == before
     assert same(contest, engine)
-    assert queue.listed(engine) == []
+    assert jobs.listed(engine) == []
     assert contest.act("ada", submitting_for(open_contest.team))  # and nothing is stuck
 
 
@@ -126,12 +126,12 @@ def test_what_goes_with_it_is_written_with_it_or_not_at_all(open_contest, engine
     contest = open_contest()
 
     def also(connection, events):
-        queue.queue(connection, "mine", "score", "{}", START)
+        jobs.queue(connection, "mine", "score", "{}", START)
         raise RuntimeError("the plug was pulled")
 
     with pytest.raises(RuntimeError):
         contest.act("ada", submitting_for(open_contest.team), also)
-    assert queue.listed(engine) == []
+    assert jobs.listed(engine) == []
     assert same(contest, engine)
     assert same(open_contest(), engine)
     assert contest.act("ada", submitting_for(open_contest.team))

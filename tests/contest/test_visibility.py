@@ -9,7 +9,7 @@ from palestra.contest import visibility as see
 from palestra.contest.boards.ranking import board
 from palestra.contest.decisions import access, organiser
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import Account
 from palestra.contest.visibility import NOBODY, Viewer, viewer_of
 from palestra.errors import PalestraError

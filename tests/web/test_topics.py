@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from palestra.contest.log import events as e
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.rules.model import encode as encode_rules
 from palestra.contest.storage.database import writing
 from palestra.contest.storage.tables import jobs as jobs_table
@@ -89,7 +89,7 @@ def test_a_form_that_came_live_is_done_once_with_the_number_of_its_page(world: W
     """live.js puts it in; that is looked at in a browser."""
     world.add(e.AttemptCancelled("live1", "for later"))
     with writing(world.contest.engine) as connection:
-        queue.cancel(connection, "check:live1", world.clock())
+        jobs.cancel(connection, "check:live1", world.clock())
         connection.execute(update(jobs_table).values(state="failed").where(jobs_table.c.key == "check:live1"))
     organiser = people["organiser"]
     number = re.search('<meta name="once" content="([^"]+)">', organiser.get("/desk").text)

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 
 from palestra.contest.log import events as e
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.rules.model import encode as encode_rules
 from palestra.contest.workers.jobs import do
 from palestra.contest.workers.settle import Desk
@@ -56,5 +56,5 @@ def with_data(world: World, phase_id: str, data: Path) -> None:
 def work_off(world: World, *kinds: str) -> None:
     """Do all jobs of these kinds that wait, as a worker does."""
     desk = Desk(world.contest, world.site.setup.home)
-    while job := queue.lease(world.contest.engine, "w", kinds, world.clock()):
+    while job := jobs.lease(world.contest.engine, "w", kinds, world.clock()):
         desk.settle(job, do(desk.begin(job)))

@@ -31,7 +31,7 @@ from palestra.contest.archive.zip_writer import Advance, Member, SealedZip, seal
 from palestra.contest.log import chain, events
 from palestra.contest.log.chain import Head
 from palestra.contest.log.events import Event
-from palestra.contest.log.fold import apply
+from palestra.contest.log.reducer import apply
 from palestra.contest.log.state import State
 from palestra.contest.rules import model as rulebook
 from palestra.contest.storage.database import reading

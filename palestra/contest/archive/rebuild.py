@@ -34,9 +34,9 @@ from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.log.chain import Head
 from palestra.contest.log.events import Event
-from palestra.contest.log.fold import apply
+from palestra.contest.log.reducer import apply
 from palestra.contest.log.state import State
-from palestra.contest.queue.queue import queue
+from palestra.contest.queue.jobs import queue
 from palestra.contest.queue.triggers import Task, tasks_after
 from palestra.contest.rules.calendar import NEVER
 from palestra.contest.storage import tables

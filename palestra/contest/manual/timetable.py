@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from palestra.contest.manual.blocks import Block, Cell, Grid, Heading, Prose, Section
 from palestra.contest.match.events import Slot
 from palestra.contest.match.state import Match
-from palestra.contest.match.timetable import timetable
+from palestra.contest.match.timetable import timetable_of
 from palestra.contest.rules.calendar import local, told
 from palestra.contest.rules.model import MatchPlan, Phase, Rules
 from palestra.text import Words
@@ -19,7 +19,7 @@ def times(rules: Rules, phase: Phase, match: Match | None) -> Section:
     """As the match has it once it was settled there, else as the contest file makes it."""
     plan = phase.match or MatchPlan()
     teams = _teams(rules, phase, match)
-    found = timetable(phase, rules.zone, teams, match.setup.slots if match else ())
+    found = timetable_of(phase, rules.zone, teams, match.setup.slots if match else ())
     names = {one.team: one.name for one in match.opened.teams} if match else {}
     blocks: list[Block] = [
         Prose(_opens(phase, rules.zone)),

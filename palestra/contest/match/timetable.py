@@ -27,7 +27,7 @@ class Timetable(msgspec.Struct, frozen=True):
     late_ms: int = 0  # by how much it goes beyond the phase's end
 
 
-def timetable(phase: Phase, zone: str, teams: Sequence[str], planned: Sequence[Slot] = ()) -> Timetable:
+def timetable_of(phase: Phase, zone: str, teams: Sequence[str], planned: Sequence[Slot] = ()) -> Timetable:
     """One slot for each team from the opening on, or those that are planned; then the turns in the same order; within
     the hours of each day."""
     plan = phase.match or MatchPlan()

@@ -12,8 +12,8 @@ from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
 from palestra.contest.log.events import Body
 from palestra.contest.log.state import Bundle, Run, State, Submission
-from palestra.contest.queue import queue
-from palestra.contest.queue.queue import Job
+from palestra.contest.queue import jobs
+from palestra.contest.queue.jobs import Job
 from palestra.contest.queue.triggers import Order
 from palestra.contest.rules.model import track_of
 from palestra.contest.workers.score import Assignment, Entrant, Failure, Other, Outcome
@@ -38,7 +38,7 @@ class Desk:
         if job.kind in ("score", "live") and not order.rescoring:
             started = e.AttemptStarted(order.submission, job.attempt, job.worker)
             by = f"worker:{job.worker}"[:80]
-            self.contest.act(by, lambda state, now: [started], lambda connection, _: queue.is_ours(connection, job))
+            self.contest.act(by, lambda state, now: [started], lambda connection, _: jobs.is_ours(connection, job))
         with self.contest.lock:
             return assignment(self.contest, job, order, str(self.home))
 
@@ -58,13 +58,13 @@ class Desk:
         if isinstance(outcome, Fault):
             outcome = Outcome(failure=Failure(*msgspec.structs.astuple(outcome)))
         if outcome.failure is None:
-            self._write(job, order, outcome.bodies, partial(queue.finish, job=job, now=self.contest.now()))
+            self._write(job, order, outcome.bodies, partial(jobs.finish, job=job, now=self.contest.now()))
             return
         now, failure = self.contest.now(), outcome.failure
         trace = self.contest.files.put(failure.trace.encode()) if failure.trace else ""
-        again = queue.retry_at(job, now) if failure.fault == "platform" else None
+        again = jobs.retry_at(job, now) if failure.fault == "platform" else None
         bodies = tuple(_failed(job, order, failure, trace, last=again is None))
-        end = partial(queue.give_up, job=job, message=failure.message, now=now, retry_at=again)
+        end = partial(jobs.give_up, job=job, message=failure.message, now=now, retry_at=again)
         self._write(job, order, bodies, end)
 
     def _write(self, job: Job, order: Order, bodies: tuple[Body, ...], end: Callable[[Connection], bool]) -> None:

@@ -23,8 +23,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from palestra.contest.log.clock import ClockSet
-from palestra.contest.queue import queue
-from palestra.contest.queue.queue import BEAT_MS, Job, Seen
+from palestra.contest.queue import jobs
+from palestra.contest.queue.jobs import BEAT_MS, Job, Seen
 from palestra.contest.workers.executors import Crashed, Ended, Executor, Raised
 
 POLL_S = 0.2  # how long an idle worker waits before it looks for jobs again
@@ -126,8 +126,8 @@ class Worker:
             executor.close()
         try:
             for doing in self.running.values():
-                queue.hand_back(self.engine, doing.job, self.now())
-            queue.left(self.engine, self.name)
+                jobs.hand_back(self.engine, doing.job, self.now())
+            jobs.left(self.engine, self.name)
         except UNANSWERED as error:  # then the leases run out, and others take the jobs
             log.warning("%s could not hand back its jobs: %s", self.name, error)
         self.running.clear()
@@ -165,10 +165,10 @@ class Worker:
         now = self.now()
         if self._beaten_at is not None and now - self._beaten_at < BEAT_MS:
             return ()
-        queue.beat(self.engine, [doing.job for doing in self.running.values()], now)
+        jobs.beat(self.engine, [doing.job for doing in self.running.values()], now)
         names = sorted({executor.name for executor in self.executors.values()})
         kinds = ",".join(sorted(self.executors))
-        queue.seen(self.engine, Seen(self.name, kinds, "+".join(names), self._started_at, now, len(self.running)))
+        jobs.seen(self.engine, Seen(self.name, kinds, "+".join(names), self._started_at, now, len(self.running)))
         lost = self._settle_expired()
         self._beaten_at = now
         return lost
@@ -176,7 +176,7 @@ class Worker:
     def _drop(self) -> tuple[Job, ...]:
         """End the processes of jobs that were cancelled, or that others have taken."""
         mine = [doing.job for doing in self.running.values()]
-        kept = {job.id for job in queue.still_ours(self.engine, mine)}
+        kept = {job.id for job in jobs.still_ours(self.engine, mine)}
         lost = [doing for doing in self.running.values() if doing.job.id not in kept]
         for doing in lost:
             doing.executor.end(doing.future)
@@ -192,7 +192,7 @@ class Worker:
 
     def _settle_expired(self) -> tuple[Job, ...]:
         """Jobs that were lost at their last attempt: somebody must say so, or they would wait for ever."""
-        lost = queue.expired(self.engine, list(self.executors), self.now())
+        lost = jobs.expired(self.engine, list(self.executors), self.now())
         for job in lost:
             self._settle(job, Fault("platform", LOST, f"the worker {job.worker} was lost at attempt {job.attempt}"))
         return tuple(lost)
@@ -212,7 +212,7 @@ class Worker:
             kinds = [kind for kind, its in self.executors.items() if its is executor]
             busy = sum(doing.executor is executor for doing in self.running.values())
             for _ in range(executor.capacity - busy):
-                job = queue.lease(self.engine, self.name, kinds, self.now())
+                job = jobs.lease(self.engine, self.name, kinds, self.now())
                 if job is None:
                     break
                 self._start(job, executor)

@@ -15,8 +15,7 @@ from scipy import signal
 
 from palestra.errors import refuse
 from palestra.report.figures import ACCENT, FAINT, HEAT, INK, SECOND, SERIES, drawn, svg
-from palestra.report.images import GREEN, GRID, PAPER, VERMILION, Colour, Image
-from palestra.report.images import INK as DARK
+from palestra.report.images import DARK, GREEN, GRID, PAPER, VERMILION, Colour, Image
 from palestra.report.page import Block, Cell, Chart, Table
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg

@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike, NDArray
 from palestra.errors import clip, refuse
 from palestra.formats.files import folder, open_regular, replacing, shown_name
 from palestra.formats.pickle_numpy import Calls, Unfit
-from palestra.formats.pickle_reader import BROKEN, SIZED, _Machine, read_pickle
+from palestra.formats.pickle_reader import BROKEN_PICKLE, SIZED, _Machine, read_pickle
 from palestra.text import human_bytes
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg.experiment import CHANNELS, FILMS, LABELS, RATE_HZ, ROWS, Event, Piece, Video, events
@@ -212,7 +212,7 @@ def _open_array(file: Path) -> tuple[NDArray[Any], mmap.mmap | None]:
         if isinstance(array, _Array) and array.dtype is not None and 0 not in array.shape:
             # Not np.memmap, whose every slice costs microseconds: packets are cut out of this by the million.
             return np.ndarray(array.shape, array.dtype, mapping, array.offset, order=array.order), mapping
-    except (Unfit, *BROKEN) as error:
+    except (Unfit, *BROKEN_PICKLE) as error:
         if len(mapping) > MAX_LOADED_BYTES:
             expected = f"protocol 3 to 5, as numpy writes them, or at most {human_bytes(MAX_LOADED_BYTES)}"
             refuse(shown_name(file), f"a pickle that cannot be mapped ({clip(str(error))})", expected)

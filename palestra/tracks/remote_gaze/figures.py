@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.metrics.transforms import Camera, Head, Pose, World
-from palestra.report.images import BLANK, BLUE, GREEN, INK, ORANGE, PAPER, SKY, VERMILION, Colour, beside
+from palestra.report.images import BLANK, BLUE, DARK, GREEN, ORANGE, PAPER, SKY, VERMILION, Colour, beside
 from palestra.report.video import Film
 from palestra.tracks.remote_gaze import eyediap
 
@@ -188,7 +188,7 @@ def _draw_ball(panel: Panel, target: Floats) -> None:
         return
     depth = float(np.asarray(panel.camera.pose.back()(World(target)))[2])
     radius = BALL_M * panel.camera.intrinsics[0, 0] * panel.scale / depth
-    for colour, thickness in ((INK, 3), (ORANGE, 2)):
+    for colour, thickness in ((DARK, 3), (ORANGE, 2)):
         cv2.circle(panel.image, _pixel(centre), max(round(radius), 3), colour, thickness, cv2.LINE_AA)
 
 
@@ -212,7 +212,7 @@ def _draw_screen(image: Image, at: tuple[float, float]) -> None:
     width, height = (round(side * scale) for side in SCREEN)
     left, top = WIDTH - width - 8, HEIGHT - height - 8
     cv2.rectangle(image, (left, top), (left + width, top + height), PAPER, cv2.FILLED)
-    cv2.rectangle(image, (left, top), (left + width, top + height), INK, 1)
+    cv2.rectangle(image, (left, top), (left + width, top + height), DARK, 1)
     place = _pixel(np.array([left, top]) + scale * np.array(at))
     cv2.circle(image, place, 4, ORANGE, cv2.FILLED, cv2.LINE_AA)
 
@@ -223,7 +223,7 @@ def _draw_line(image: Image, start: Floats, end: Floats, colour: Colour, thickne
         return
     crosses, first, last = cv2.clipLine((-20, -20, WIDTH + 40, HEIGHT + 40), _pixel(start), _pixel(end))
     if crosses:
-        cv2.line(image, first, last, INK, thickness + 2, cv2.LINE_AA)
+        cv2.line(image, first, last, DARK, thickness + 2, cv2.LINE_AA)
         cv2.line(image, first, last, colour, thickness, cv2.LINE_AA)
 
 
@@ -235,7 +235,7 @@ def _pixel(place: Floats) -> tuple[int, int]:
 
 def _with_words(image: Image, words: str) -> Image:
     strip = np.full((STRIP, image.shape[1], 3), PAPER, np.uint8)
-    cv2.putText(strip, words, (8, 23), cv2.FONT_HERSHEY_SIMPLEX, 0.65, INK, 1, cv2.LINE_AA)
+    cv2.putText(strip, words, (8, 23), cv2.FONT_HERSHEY_SIMPLEX, 0.65, DARK, 1, cv2.LINE_AA)
     return np.vstack([image, strip])
 
 
@@ -245,5 +245,5 @@ def _title(image: Image, words: str) -> None:
 
 
 def _write(image: Image, words: str, at: tuple[int, int], colour: Colour) -> None:
-    for ink, thickness in ((INK, 3), (colour, 1)):
+    for ink, thickness in ((DARK, 3), (colour, 1)):
         cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, 0.55, ink, thickness, cv2.LINE_AA)

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 from palestra.contest.contest import Contest
 from palestra.contest.match import events as e
-from palestra.contest.match.decide import decide
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.events import Entry as Event
 from palestra.contest.match.events import MatchBody, MatchOpened
 from palestra.contest.match.fold import apply, at_time, opened
 from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
 from palestra.contest.match.state import Match
+from palestra.contest.match.state_machine import decide
 from palestra.contest.match.turn import current, is_over
 from palestra.entrants.open import Entry
 from palestra.live import episode_run

@@ -11,7 +11,7 @@ from palestra.contest.decisions import submissions as submitting
 from palestra.contest.log import events as e
 from palestra.contest.log.clock import new_id
 from palestra.contest.log.state import State
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.queue.triggers import Order
 from palestra.contest.rules.reader import parse
 from palestra.contest.rules.text import require_reason
@@ -251,7 +251,7 @@ async def cancel_submission(site: Site, caller: Caller, data: WithReason) -> Don
             caller.viewer.account,
             lambda state, now: submitting.cancel(state, now, data.id, data.reason),
             lambda connection, _: [
-                queue.cancel(connection, key, site.now) for key in (f"check:{data.id}", f"score:{data.id}:")
+                jobs.cancel(connection, key, site.now) for key in (f"check:{data.id}", f"score:{data.id}:")
             ],
         )
 
@@ -265,7 +265,7 @@ async def retry_job(site: Site, caller: Caller, data: WithReason) -> Done:
 
     def again() -> bool:
         with writing(site.contest.engine) as connection:
-            return queue.requeue(connection, data.id, site.now)
+            return jobs.requeue(connection, data.id, site.now)
 
     if not await in_thread(again):
         raise Told("This job has neither failed nor been cancelled.", "该任务既未失败，也未被取消。")
@@ -302,7 +302,7 @@ async def add_baseline(site: Site, caller: Caller, data: Baseline) -> Done:
     def add() -> bool:
         with writing(site.contest.engine) as connection:
             key = f"baseline:{phase.id}:{solution.name}"
-            return queue.queue(connection, key, "baseline", order, site.now) or queue.requeue(connection, key, site.now)
+            return jobs.queue(connection, key, "baseline", order, site.now) or jobs.requeue(connection, key, site.now)
 
     if not await in_thread(add):
         raise Told(
@@ -320,7 +320,7 @@ async def stop_run(site: Site, caller: Caller, data: WithReason) -> Done:
         site.contest.act(
             caller.viewer.account,
             lambda state, _: organiser.stop_run(state, data.id, data.reason),
-            lambda connection, _: queue.cancel(connection, f"run:{data.id}", site.now) or None,
+            lambda connection, _: jobs.cancel(connection, f"run:{data.id}", site.now) or None,
         )
 
     await in_thread(stop)

@@ -12,7 +12,7 @@ from palestra.web.auth.middleware import FormRunOut, caller_of, require_csrf
 from palestra.web.auth.request import came_from, is_program, language_of, local_path
 from palestra.web.errors import problem_of
 from palestra.web.forms.refill import Sent, refilled
-from palestra.web.forms.refused import fields_of, page_at, refused
+from palestra.web.forms.refusal import fields_of, page_at, refused
 from palestra.web.models.public import ErrorPage
 from palestra.web.rendering import render
 

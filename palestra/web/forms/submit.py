@@ -19,7 +19,7 @@ from palestra.web.actions.registry import ACTIONS, Done, require_plain
 from palestra.web.api.routes import keep_session
 from palestra.web.auth.middleware import caller_of, needs, organisers_only
 from palestra.web.auth.request import language_of, local_path
-from palestra.web.forms.refused import fields_of, refused
+from palestra.web.forms.refusal import fields_of, refused
 from palestra.web.models.public import Notice
 from palestra.web.site import Site
 from palestra.web.text.catalogue import say

@@ -7,8 +7,8 @@ import msgspec
 
 from palestra.contest.log.events import Body
 from palestra.contest.log.state import State
-from palestra.contest.match import decide as table
 from palestra.contest.match import events as m
+from palestra.contest.match import state_machine as table
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.events import MatchBody
 from palestra.contest.match.state import Match

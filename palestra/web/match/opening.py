@@ -10,7 +10,7 @@ import msgspec
 from palestra.contest.log.clock import new_id
 from palestra.contest.log.events import Body
 from palestra.contest.log.state import State
-from palestra.contest.match import decide as table
+from palestra.contest.match import state_machine as table
 from palestra.contest.match.cases import Entrant, Group, Thing
 from palestra.contest.match.events import MatchOpened
 from palestra.contest.match.rules import MatchRules, match_rules

@@ -12,11 +12,11 @@ from typing import Literal
 
 import msgspec
 
+from palestra.contest.match.available_actions import at_table
 from palestra.contest.match.cases import Case, Group
 from palestra.contest.match.clock import shown as clock_text
 from palestra.contest.match.fold import at_time
 from palestra.contest.match.marks import counted
-from palestra.contest.match.options import at_table
 from palestra.contest.match.ranking import Placed, Tally, ranked, why
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import CaseState, Match, Turn, case_of

@@ -7,11 +7,11 @@ import msgspec
 
 from palestra.contest.log.events import Body
 from palestra.contest.log.state import State
-from palestra.contest.match import decide as table
+from palestra.contest.match import state_machine as table
 from palestra.contest.match import timetable as slots
 from palestra.contest.match.events import SlotsPlanned
 from palestra.contest.match.state import Match
-from palestra.contest.match.timetable import timetable
+from palestra.contest.match.timetable import timetable_of
 from palestra.contest.rules.model import MatchPlan, Phase
 from palestra.web.actions.registry import Done, action
 from palestra.web.auth.middleware import Caller
@@ -97,7 +97,7 @@ def slots_of(match: Match) -> tuple[v.SlotView, ...]:
 def next_round(match: Match, phase: Phase, zone: str) -> v.Round:
     """After what is planned; else as the contest file has it."""
     plan, planned = phase.match or MatchPlan(), match.setup.slots
-    found = timetable(phase, zone, list(match.turns), planned).slots
+    found = timetable_of(phase, zone, list(match.turns), planned).slots
     length_ms = planned[0].closes - planned[0].opens if planned else plan.slot_ms
     opens = max(one.closes for one in planned) if planned else min((one.opens for one in found), default=phase.opens)
     return v.Round(opens, length_ms // MINUTE_MS, 0, bool(planned))

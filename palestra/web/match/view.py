@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 from palestra.contest.match import turn as flow
+from palestra.contest.match.available_actions import at_table
 from palestra.contest.match.cases import Thing
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.fold import at_time
-from palestra.contest.match.options import at_table
 from palestra.contest.match.outcomes import outcomes_of
 from palestra.contest.match.penalties import deducted
 from palestra.contest.match.ranking import tally

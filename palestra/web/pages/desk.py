@@ -16,7 +16,7 @@ from palestra.web.actions.desk import Amend
 from palestra.web.api.transfers import READING
 from palestra.web.auth.middleware import organisers_only, viewer_from
 from palestra.web.auth.request import address_of, language_of
-from palestra.web.forms.refused import fields_of, refused
+from palestra.web.forms.refusal import fields_of, refused
 from palestra.web.forms.submit import notice_of
 from palestra.web.forms.submit import read as read_form
 from palestra.web.models import missing

@@ -11,7 +11,7 @@ from palestra.contest.decisions.organiser import PLAYABLE
 from palestra.contest.decisions.submissions import submissions_of
 from palestra.contest.log import chain
 from palestra.contest.log.state import UNDER_WAY, Copy, State, Submission, Team
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.queue.triggers import Order
 from palestra.contest.rules.model import Phase, track_of
 from palestra.contest.rules.reader import parse
@@ -50,7 +50,7 @@ def overview(site: Site) -> dv.DeskPage:
         phases=desk_phases(site),
         jobs=tuple(_job(state, one) for one in found),
         jobs_more=more,
-        workers=tuple(_worker(one, there) for one, there in queue.workers(site.contest.engine, now)),
+        workers=tuple(_worker(one, there) for one, there in jobs.workers(site.contest.engine, now)),
         faults=tuple(_faults(state)),
         requests=_unanswered(state),
         copies=len(state.copies),
@@ -102,17 +102,17 @@ def _phase(state: State, phase: Phase, now: int, waiting: int) -> dv.DeskPhase:
     )
 
 
-def _jobs(site: Site) -> tuple[list[queue.Listed], int]:
+def _jobs(site: Site) -> tuple[list[jobs.Listed], int]:
     """What runs, what failed, what waits; and how many more there are."""
     engine = site.contest.engine
-    found = [one for state, limit in SHOWN_JOBS.items() for one in queue.listed(engine, (state,), limit=limit)]
+    found = [one for state, limit in SHOWN_JOBS.items() for one in jobs.listed(engine, (state,), limit=limit)]
     with reading(engine) as connection:
         asked = select(func.count()).where(jobs_table.c.state.in_(tuple(SHOWN_JOBS)))
         count = connection.execute(asked).scalar() or 0
     return found, max(count - len(found), 0)
 
 
-def _job(state: State, one: queue.Listed) -> dv.Job:
+def _job(state: State, one: jobs.Listed) -> dv.Job:
     order = msgspec.json.decode(one.body, type=Order)
     submission, bundle = state.submissions.get(order.submission), state.bundles.get(order.submission)
     team = name_of(state, submission) if submission else state.teams[bundle.team].name if bundle else ""
@@ -131,7 +131,7 @@ def _job(state: State, one: queue.Listed) -> dv.Job:
     )
 
 
-def _worker(one: queue.Seen, there: bool) -> dv.Worker:
+def _worker(one: jobs.Seen, there: bool) -> dv.Worker:
     return dv.Worker(
         id=one.id,
         kinds=tuple(filter(None, one.kinds.split(","))),

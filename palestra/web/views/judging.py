@@ -12,7 +12,7 @@ from palestra.contest.decisions import promotion as promoting
 from palestra.contest.decisions import rescoring
 from palestra.contest.decisions.submissions import bundle_due
 from palestra.contest.log.state import Bundle, Promotion, Rescoring, Score, State, Submission
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.rules.model import Phase, Rules, track_of
 from palestra.contest.storage.database import reading
 from palestra.contest.storage.tables import events as events_table
@@ -125,7 +125,7 @@ def _truth(state: State, phase: Phase) -> dv.TruthState:
 def verifications(site: Site) -> dv.VerificationsPage:
     """One row for each team that was promoted from a phase that asks for bundles, or handed one in."""
     state, now = site.state, site.now
-    running = {one.key for one in queue.listed(site.contest.engine, ("leased",), ("verify",))}
+    running = {one.key for one in jobs.listed(site.contest.engine, ("leased",), ("verify",))}
     newest = {(one.phase, one.team): one for one in list(state.bundles.values())}
     rows = []
     for phase in phases_of(state, now):

@@ -15,7 +15,7 @@ from palestra.contest.archive.signature import open_key
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.log.chain import Verdict
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.storage import tables
 from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
 from palestra.contest.storage.files import Files
@@ -56,7 +56,7 @@ def save(small, target, **more):
 def test_what_was_saved_from_one_database_is_the_same_in_the_other(small, target, elsewhere, tmp_path):
     with writing(small.engine) as connection:
         for number in range(3):
-            queue.queue(connection, f"score:{number}", "score", "{}", START_MS)
+            jobs.queue(connection, f"score:{number}", "score", "{}", START_MS)
         connection.execute(insert(tables.answered).values(key="k", at=1, status=201, body=b"\0\xff"))
     saved = save(small, target)
     restored = backup.restore(target, elsewhere, str(tmp_path / "files2"))
@@ -73,12 +73,12 @@ def test_what_was_saved_from_one_database_is_the_same_in_the_other(small, target
 
 def test_a_restored_database_counts_on(small, target, elsewhere, tmp_path):
     with writing(small.engine) as connection:
-        queue.queue(connection, "a", "score", "{}", START_MS)
+        jobs.queue(connection, "a", "score", "{}", START_MS)
     save(small, target)
     backup.restore(target, elsewhere, str(tmp_path / "files2"))
     engine = open_database(elsewhere)
     with writing(engine) as connection:
-        assert queue.queue(connection, "b", "score", "{}", START_MS)
+        assert jobs.queue(connection, "b", "score", "{}", START_MS)
         connection.execute(insert(tables.tries).values(what="login:mallory", at=START_MS))
         chain.append(connection, [e.TeamRenamed("ada", "Restored")], "acc-ada", START_MS)
     with reading(engine) as connection:

@@ -22,7 +22,7 @@ from palestra.contest.contest import Contest
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.log.chain import Head
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.storage.database import open_database, reading, sqlite_address
 from palestra.contest.storage.files import Files
 from palestra.errors import PalestraError, Refused
@@ -121,7 +121,7 @@ def test_an_export_of_the_rebuilt_contest_has_the_same_bytes(archive, key, elsew
 def test_no_secret_comes_back_and_what_was_under_way_is_queued(archive, elsewhere, tmp_path):
     assert rebuild(archive, elsewhere, tmp_path).queued == 1
     engine = open_database(elsewhere)
-    assert [(job.key, job.state) for job in queue.listed(engine)] == [("score:s8:", "queued")]
+    assert [(job.key, job.state) for job in jobs.listed(engine)] == [("score:s8:", "queued")]
     found = contents(engine)
     assert [name for name, rows in found.items() if rows] == ["events", "jobs", "settings"]
     engine.dispose()

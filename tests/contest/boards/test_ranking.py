@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from palestra.contest.boards import ranking
 from palestra.contest.boards.ranking import Entry, effective
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.rules.model import track_of
 from palestra.scoring import leaderboard as boards_of_results
 from palestra.scoring import score

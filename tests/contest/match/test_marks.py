@@ -5,15 +5,15 @@ from fractions import Fraction
 import pytest
 
 from palestra.contest.match import events as e
+from palestra.contest.match.available_actions import options
 from palestra.contest.match.fold import at_time
 from palestra.contest.match.marks import compared
-from palestra.contest.match.options import options
 from palestra.contest.match.penalties import points_of
 from palestra.contest.match.ranking import ranked, tallies
 from palestra.contest.match.turn import flags
 from palestra.errors import Forbidden, Told
 from tests.contest.match.table import ANNA, BO, CHEN, HEAD, MINUTE, RED, SECOND, Table
-from tests.contest.match.test_decide import refused
+from tests.contest.match.test_state_machine import refused
 
 
 def differing():

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.contest.match import events as e
-from palestra.contest.match.decide import decide
 from palestra.contest.match.events import Entry
 from palestra.contest.match.fold import apply, at_time, fold, last_of, names_of
 from palestra.contest.match.outcomes import judged, outcomes
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Match
+from palestra.contest.match.state_machine import decide
 from palestra.contest.match.turn import current
 from palestra.errors import Told
 from tests.contest.match.table import ANNA, BO, HEAD, RED, Table, a_sheet

@@ -14,7 +14,7 @@ from palestra.contest.boards.cache import Boards
 from palestra.contest.contest import Contest
 from palestra.contest.decisions.promotion import proposed_awards
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import unpacked
 from palestra.contest.match import events as m
 from palestra.contest.match.recompute import numbers_again

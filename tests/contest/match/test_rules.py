@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from palestra.contest.match.draw import check_slots
 from palestra.contest.match.rules import PRESETS, TOTAL_MS, match_rules, phase_of_match
-from palestra.contest.match.timetable import timetable
+from palestra.contest.match.timetable import timetable_of
 from palestra.contest.rules import calendar, reader
 from palestra.contest.rules.model import MatchPlan, Phase, Rules, decode, encode
 from palestra.errors import Told
@@ -108,7 +108,7 @@ def onsite(opens: str, closes: str, plan: MatchPlan) -> Phase:
 
 def test_debugging_slots_come_first_and_then_the_turns_within_the_hours_of_the_day():
     phase = onsite("2027-10-16T01:00", "2027-10-17T10:00", MatchPlan())  # 9:00 to 18:00 in Shanghai
-    found = timetable(phase, "Asia/Shanghai", [f"t{n}" for n in range(12)])
+    found = timetable_of(phase, "Asia/Shanghai", [f"t{n}" for n in range(12)])
     assert [(slot.opens - phase.opens) // MINUTE for slot in found.slots[:3]] == [0, 20, 40]
     starts = [f"{calendar.local(slot.opens, 'Asia/Shanghai'):%d %H:%M}" for slot in found.turns]
     assert starts[:6] == ["16 13:00", "16 14:00", "16 15:00", "16 16:00", "16 17:00", "17 09:00"]
@@ -117,8 +117,8 @@ def test_debugging_slots_come_first_and_then_the_turns_within_the_hours_of_the_d
 
 def test_a_plan_that_does_not_fit_says_by_how_much():
     phase = onsite("2027-10-16T01:00", "2027-10-16T10:00", MatchPlan())
-    assert timetable(phase, "Asia/Shanghai", [f"t{n}" for n in range(6)]).late_ms == 0
-    assert timetable(phase, "Asia/Shanghai", [f"t{n}" for n in range(12)]).late_ms > 0
+    assert timetable_of(phase, "Asia/Shanghai", [f"t{n}" for n in range(6)]).late_ms == 0
+    assert timetable_of(phase, "Asia/Shanghai", [f"t{n}" for n in range(12)]).late_ms > 0
 
 
 @given(
@@ -130,7 +130,7 @@ def test_nobody_has_the_table_together_with_another_and_all_slots_are_equal(coun
     plan = MatchPlan(slot_ms=slot * MINUTE, gap_ms=gap * MINUTE)
     teams = [f"t{n}" for n in range(count)]
     phase = onsite(*times, plan)
-    found = timetable(phase, zone, teams)
+    found = timetable_of(phase, zone, teams)
     check_slots(found.slots, {team: team for team in teams})
     together = [*found.slots, *found.turns]
     assert all(one.closes <= two.opens for one, two in pairwise(together))

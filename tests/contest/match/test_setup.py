@@ -17,7 +17,7 @@ from palestra.contest.match.setup import check_opening
 from palestra.errors import Told
 from palestra.text import Words
 from tests.contest.match.table import HEAD, ORGANISER, Table, a_sheet
-from tests.contest.match.test_decide import refused
+from tests.contest.match.test_state_machine import refused
 
 GROUPS = ["pick", "place", "stack", "insert", "long"]
 

@@ -8,7 +8,7 @@ import msgspec
 from palestra.contest.archive.files import files_named
 from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import fold
+from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State, unpacked
 from palestra.contest.match import events as m
 from palestra.contest.match.fold import fold as fold_match

@@ -13,7 +13,7 @@ from palestra.contest.decisions import organiser, rescoring, submissions, teams
 from palestra.contest.decisions.submissions import Sent
 from palestra.contest.log import events as e
 from palestra.contest.log.clock import new_id
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.queue.triggers import Order
 from palestra.contest.rules.model import Quota
 from palestra.contest.storage.database import writing
@@ -152,7 +152,7 @@ def test_a_crash_is_ours_and_is_tried_again(world, clock):
 
 def test_after_so_many_crashes_a_submission_ends_as_a_named_fault_that_costs_nothing(world, clock):
     one = world.submit(world.teams[0], world.blank.read_bytes())
-    for _ in range(queue.MOST_ATTEMPTS):
+    for _ in range(jobs.MOST_ATTEMPTS):
         world.work(crashes=1)
         clock.advance(10 * 60_000)
     assert world[one].stage == "faulted" and "no fault of yours" in world[one].message
@@ -207,7 +207,7 @@ def test_what_is_done_after_a_set_was_cancelled_is_thrown_away(world):
 
 def test_an_outcome_counts_once_though_it_is_settled_twice(world):
     one = world.submit(world.teams[0], world.blank.read_bytes())
-    job = queue.lease(world.contest.engine, "w", ["check"], world.contest.now())
+    job = jobs.lease(world.contest.engine, "w", ["check"], world.contest.now())
     outcome = do(world.desk.begin(job))
     world.desk.settle(job, outcome)
     world.desk.settle(job, outcome)
@@ -216,10 +216,10 @@ def test_an_outcome_counts_once_though_it_is_settled_twice(world):
 
 def test_a_cancelled_job_writes_nothing_down(world):
     one = world.submit(world.teams[0], world.blank.read_bytes())
-    job = queue.lease(world.contest.engine, "w", ["check"], world.contest.now())
+    job = jobs.lease(world.contest.engine, "w", ["check"], world.contest.now())
     outcome = do(world.desk.begin(job))
     with writing(world.contest.engine) as connection:
-        queue.cancel(connection, f"check:{one}", world.contest.now())
+        jobs.cancel(connection, f"check:{one}", world.contest.now())
     world.desk.settle(job, outcome)
     assert kinds_of(world.contest, one) == ["submission.made"]
 
@@ -227,11 +227,11 @@ def test_a_cancelled_job_writes_nothing_down(world):
 def test_what_was_cancelled_before_its_attempt_began_does_not_run_for_ever(world):
     one = world.submit(world.teams[0], world.blank.read_bytes())
     world.work(kinds=["check"])
-    job = queue.lease(world.contest.engine, "w", ["score"], world.contest.now())
+    job = jobs.lease(world.contest.engine, "w", ["score"], world.contest.now())
     world.contest.act(
         "organiser",
         lambda state, now: submissions.cancel(state, now, one, "sent by mistake"),
-        lambda connection, _: queue.cancel(connection, f"score:{one}:", world.contest.now()),
+        lambda connection, _: jobs.cancel(connection, f"score:{one}:", world.contest.now()),
     )
     world.desk.settle(job, do(world.desk.begin(job)))
     assert world[one].stage == "cancelled"
@@ -243,7 +243,7 @@ def test_a_run_on_the_stage_brings_nothing_back_that_was_cancelled_meanwhile(wor
     kept, gone = (world.submit(team, world.blank.read_bytes()) for team in world.teams)
     world.work(kinds=["check"])
     world.act(lambda state, now: [e.RunStarted("u1", "first", (kept, gone))])
-    job = queue.lease(world.contest.engine, "w", ["run"], world.contest.now())
+    job = jobs.lease(world.contest.engine, "w", ["run"], world.contest.now())
     world.act(lambda state, now: submissions.cancel(state, now, gone, "sent by mistake"))
     results = (e.ResultMade(name, 1, {}) for name in (kept, gone))
     world.desk.settle(job, Outcome((*results, e.RunEnded("u1", "done"))))
@@ -288,7 +288,7 @@ def test_answers_that_a_baseline_gave_are_nobodys_own_however_many_teams_came_si
     monkeypatch.setattr("palestra.contest.workers.settle.MOST_OTHERS", 1)
     order = msgspec.json.encode(Order(phase="first", solution="pupil")).decode()
     with writing(world.contest.engine) as connection:
-        queue.queue(connection, "baseline:first:pupil", "baseline", order, world.contest.now())
+        jobs.queue(connection, "baseline:first:pupil", "baseline", order, world.contest.now())
     world.work()
     baseline = next(one for one in world.contest.state.submissions.values() if one.baseline)
     for team in world.teams:
@@ -300,7 +300,7 @@ def test_answers_that_a_baseline_gave_are_nobodys_own_however_many_teams_came_si
 
 def test_a_contestants_failure_ends_the_attempts_at_once(world):
     one = world.submit(world.teams[0], world.blank.read_bytes())
-    job = queue.lease(world.contest.engine, "w", ["check"], world.contest.now())
+    job = jobs.lease(world.contest.engine, "w", ["check"], world.contest.now())
     world.desk.begin(job)
     world.desk.settle(job, Outcome(failure=Failure("contestant", "It answers nothing.", "trace")))
     assert world[one].stage == "failed" and world[one].message == "It answers nothing."
@@ -309,7 +309,7 @@ def test_a_contestants_failure_ends_the_attempts_at_once(world):
 def test_a_baseline_stands_on_the_board_unranked(world):
     order = msgspec.json.encode(Order(phase="first", solution="pupil")).decode()
     with writing(world.contest.engine) as connection:
-        queue.queue(connection, "baseline:first:pupil", "baseline", order, world.contest.now())
+        jobs.queue(connection, "baseline:first:pupil", "baseline", order, world.contest.now())
     world.work()
     rows = Boards(world.contest).rows("first")
     assert [(row.rank, row.entry.name) for row in rows] == [(None, "pupil")]

@@ -14,8 +14,8 @@ from sqlalchemy import insert, select, text
 from sqlalchemy.exc import OperationalError
 
 from palestra.contest.log.clock import ClockSet
-from palestra.contest.queue import queue as jobs
-from palestra.contest.queue.queue import BEAT_MS, LEASE_MS, MOST_ATTEMPTS
+from palestra.contest.queue import jobs
+from palestra.contest.queue.jobs import BEAT_MS, LEASE_MS, MOST_ATTEMPTS
 from palestra.contest.storage import tables
 from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
 from palestra.contest.workers.executors import Crashed, Ended, ProcessExecutor, Raised, RayExecutor

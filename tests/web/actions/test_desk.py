@@ -8,7 +8,7 @@ from palestra.contest.log import events as e
 from palestra.contest.match.cases import Entrant
 from palestra.contest.match.events import MatchOpened
 from palestra.contest.match.rules import PRESETS
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.rules.reader import parse
 from palestra.contest.storage.database import writing
 from palestra.text import Words
@@ -193,14 +193,14 @@ def _cancel(world: World, organiser: As) -> None:
 
 
 def job_state(world: World, key: str) -> str:
-    found = {one.key: one.state for one in queue.listed(world.contest.engine)}
+    found = {one.key: one.state for one in jobs.listed(world.contest.engine)}
     return found[key]
 
 
 @of_action("retry-job")
 def _retry(world: World, organiser: As) -> None:
     with writing(world.contest.engine) as connection:
-        queue.cancel(connection, "check:s4", world.clock())
+        jobs.cancel(connection, "check:s4", world.clock())
     organiser.done("retry-job", id="check:s4", reason="")
     assert job_state(world, "check:s4") == "queued"
 

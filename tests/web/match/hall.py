@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from palestra.contest.location import Place
 from palestra.contest.log import events as e
-from palestra.contest.match import decide as match
 from palestra.contest.match import events as m
+from palestra.contest.match import state_machine as match
 from palestra.contest.match.cases import Entrant
 from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.state import Match

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from palestra.contest.log import events as e
-from palestra.contest.queue import queue
+from palestra.contest.queue import jobs
 from palestra.contest.storage.database import writing
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.rendering import render
@@ -36,10 +36,10 @@ def tell_more(world: World) -> None:
     world.score("s1", 1.0, "r1")
     world.close_first()
     world.add(e.AwardGiven(0, "t1", "by rank"))
-    job = queue.lease(world.contest.engine, "w", ["check"], world.clock())
+    job = jobs.lease(world.contest.engine, "w", ["check"], world.clock())
     with writing(world.contest.engine) as connection:
         assert job is not None
-        queue.give_up(connection, job, "it broke", world.clock(), None)
+        jobs.give_up(connection, job, "it broke", world.clock(), None)
 
 
 # Pages

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.contest.log import events as e
-from palestra.contest.log.fold import _HOW, fold
+from palestra.contest.log.reducer import _HOW, fold
 from palestra.contest.log.state import State
 from palestra.errors import PalestraError, UnknownName
 from tests.contest.story import DAY, HOUR, START, Story, a_phase, histories, some_rules

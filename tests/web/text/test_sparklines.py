@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palestra.records import Estimate
-from palestra.web.text.sparkline import EDGE, HEIGHT, MOST_POINTS, WIDTH, scale_of, sparkline, whisker
+from palestra.web.text.sparklines import EDGE, HEIGHT, MOST_POINTS, WIDTH, scale_of, sparkline, whisker
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 

@@ -2,15 +2,15 @@
 
 import msgspec
 import pytest
+from palestra.contest.match_face import face
 
 from palestra.contest.match import events as e
 from palestra.contest.match.clock import Clock, shown
-from palestra.contest.match.decide import decide, open_match, who_of
 from palestra.contest.match.fold import at_time, fold, last_of
 from palestra.contest.match.rules import PRESETS, TOTAL_MS
 from palestra.contest.match.state import Match
+from palestra.contest.match.state_machine import decide, open_match, who_of
 from palestra.contest.match.turn import flags, left_ms
-from palestra.contest.match_face import face
 from palestra.errors import Forbidden, Told
 from tests.contest.match.table import ANNA, BLUE, BO, CHEN, HEAD, MINUTE, ORGANISER, RED, SECOND, Table, a_sheet
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.contest.match import events as e
+from palestra.contest.match.available_actions import options
 from palestra.contest.match.costs import LABELS
-from palestra.contest.match.decide import decide
 from palestra.contest.match.event_kinds import KINDS
-from palestra.contest.match.options import options
+from palestra.contest.match.state_machine import decide
 from palestra.errors import Told
 from tests.contest.match.table import ANNA, BLUE, BO, CHEN, HEAD, ORGANISER, RED, SECOND, Table
 from tests.contest.match.test_random import PRESET, SEEDS, Player

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from palestra.contest.queue import queue as jobs
-from palestra.contest.queue.queue import BACKOFF_MS, BEAT_MS, FORGET_MS, LEASE_MS, MOST_ATTEMPTS, Job, Seen
+from palestra.contest.queue import jobs
+from palestra.contest.queue.jobs import BACKOFF_MS, BEAT_MS, FORGET_MS, LEASE_MS, MOST_ATTEMPTS, Job, Seen
 from palestra.contest.storage.database import connect, migrate, writing
 
 KINDS = ("check", "score")
