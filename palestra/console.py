@@ -12,14 +12,12 @@ import typer
 from palestra.errors import PalestraError, Refused
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Estimate, Metric, Result, Track
-from palestra.scoring.leaderboard import Place
+from palestra.scoring import Place
 from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.live.recording import Recording
-    from palestra.live.run import Played
-    from palestra.live.session import Replayed
-    from palestra.scoring.score import Scored
+    from palestra.live import Played, Recording, Replayed
+    from palestra.scoring import Scored
 
 DIGITS = 3
 LAST_LINES = 12  # of what a program printed
@@ -111,7 +109,7 @@ def show_played(track: Track, played: "Played", json: bool) -> None:
 
 def _show_summaries(track: Track, run: "Recording") -> None:
     """How each entrant's run went, in a few lines, with what was wrong with its answers and why its program ended."""
-    from palestra.live.timeline import summary
+    from palestra.live import summary
 
     for who in run.head.entrants:
         typer.echo("\n".join(summary(run, who.name, track)))
@@ -140,7 +138,7 @@ def _show_outcomes(track: Track, scored: "Mapping[str, Scored]", json: bool) -> 
     elif len(results) == 1:
         show_result(track, results[0], json=False)
     else:
-        from palestra.scoring.leaderboard import board
+        from palestra.scoring import board
 
         show_board(track, board(track, [one for one in scored.values() if one.result.valid]), json=False)
         for result in results:

@@ -10,8 +10,8 @@ import polars as pl
 
 from palestra.errors import PalestraError, Refused
 from palestra.records import Track
+from palestra.scoring import collect
 from palestra.scoring import score
-from palestra.scoring.submission import collect
 
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
 

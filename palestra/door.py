@@ -3,7 +3,7 @@
     if TYPE_CHECKING:
         from palestra.scoring.score import load, score
     else:
-        __getattr__ = opened(__name__)
+        __getattr__ = lazy_exports(__name__)
 
 Whoever reads sees plain imports, type checkers too; at run time nothing is loaded that nobody asked for.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 
-def opened(package: str) -> Callable[[str], Any]:
+def lazy_exports(package: str) -> Callable[[str], Any]:
     """A `__getattr__` for a package, which finds what stands under its TYPE_CHECKING."""
     known: dict[str, tuple[str, str]] = {}
 

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from palestra.evaluation.protocols import Protocol
-    from palestra.report.page import Block
-    from palestra.report.video import Film
+    from palestra.evaluation import Protocol
+    from palestra.report import Block, Film
 
 SIZES = ("tiny", "small", "paper")
 

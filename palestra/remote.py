@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from palestra.contest.storage.downloads import Manifest, fetch
+from palestra.contest.storage import Manifest, fetch
 from palestra.errors import PalestraError, refuse
-from palestra.formats.files import shown_name
+from palestra.formats import shown_name
 from palestra.text import human_bytes
+from palestra.web.models import Begin, Contest, Me, Progress, Submitted
 from palestra.web.models import live as lv
 from palestra.web.models import public as v
-from palestra.web.models.api import Begin, Contest, Me, Progress, Submitted
 
 T = TypeVar("T")
 PIECE_BYTES = 4 << 20

@@ -1,0 +1,13 @@
+"""Masks, pupils and gaze on a user's own pictures of eyes: `palestra annotate`.
+
+May be touched freely. Hostile input: pictures come from strangers, and are measured before they are decoded.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.annotation import run
+else:
+    __getattr__ = lazy_exports(__name__)

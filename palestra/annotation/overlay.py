@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from palestra.eyes.reader.ellipses import Ellipse
 from palestra.eyes.reader.picture import grey
 from palestra.eyes.reader.reader import Reading
-from palestra.report.images import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet
+from palestra.report import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet
 
 NARROWEST, WIDEST = 640, 1280  # pixels that an overlay is wide
 TINT = 0.30

@@ -25,9 +25,9 @@ from palestra.errors import PalestraError, Refused
 from palestra.eyes.reader.ellipses import Ellipse
 from palestra.eyes.reader.network import NAME
 from palestra.eyes.reader.reader import Reading, read
-from palestra.formats.files import read_bytes, write_bytes
+from palestra.formats import read_bytes, write_bytes
 from palestra.parallel import in_processes
-from palestra.report.images import png, read_image
+from palestra.report import png, read_image
 
 KINDS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm"})
 TABLE, SHEET, MASKS = "annotations.csv", "contact.png", "masks"

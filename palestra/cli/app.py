@@ -122,7 +122,7 @@ def demo(
     port: Annotated[int, typer.Option(help="Of that server; 0: a free one.")] = 0,
 ) -> None:
     """Data for every track, solutions, scores and reports; then a contest with all of them, left running."""
-    from palestra.demo.tracks import run
+    from palestra.demo import run
 
     run(out, order_of(size, 0, ()), serve, port)
 
@@ -208,7 +208,7 @@ def _as_interrupt(number: int, frame: object) -> None:
 
 def _keep(details: str) -> str:
     """Put what only a developer wants to see where it can be found."""
-    from palestra.datasets.tiny import cache_folder
+    from palestra.datasets import cache_folder
 
     file = cache_folder() / "last-error.txt"
     try:

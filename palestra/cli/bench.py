@@ -20,8 +20,8 @@ from palestra.errors import PalestraError
 if TYPE_CHECKING:
     import polars as pl
 
-    from palestra.contest.workers.executors import Executor
-    from palestra.evaluation.run import Bench, Contender
+    from palestra.contest.workers import Executor
+    from palestra.evaluation import Bench, Contender
 
 ListOption = Annotated[bool, typer.Option("--list", help="Name the protocols, and what they would train and test.")]
 SolutionsArgument = Annotated[
@@ -84,7 +84,7 @@ def bench(
 
         score_file.save(found[0], scores_out)
     if report:
-        from palestra.evaluation.report import write_bench
+        from palestra.evaluation import write_bench
 
         write_bench(bench, found, report, language)
     table.show_bench(bench.track, bench.protocol, found, json)
@@ -95,7 +95,7 @@ def _answers(
 ) -> "list[pl.DataFrame]":
     """The answers of each contender, with a bar over all folds of all of them."""
     from palestra import console
-    from palestra.datasets.tiny import cache_folder
+    from palestra.datasets import cache_folder
     from palestra.evaluation import run
 
     kept = cache_folder() / "bench"
@@ -109,9 +109,9 @@ def _answers(
 def _executor(name: str, address: str | None, workers: int | None) -> "Executor":
     import os
 
-    from palestra.contest.workers.executors import ProcessExecutor, RayExecutor
+    from palestra.contest.workers import ProcessExecutor, RayExecutor
     from palestra.errors import UnknownName
-    from palestra.evaluation.fold import ONE_THREAD
+    from palestra.evaluation import ONE_THREAD
     from palestra.registry import OUTSIDE
 
     if name not in ("processes", "ray"):

@@ -13,8 +13,7 @@ from palestra.cli.options import JsonOption, require_outputs
 from palestra.errors import PalestraError
 
 if TYPE_CHECKING:
-    from palestra.contest.contest import Contest
-    from palestra.contest.location import Place
+    from palestra.contest import Contest, Place
 
 app = typer.Typer(rich_markup_mode=None, help="Run a contest: its server, its workers, its log.")
 
@@ -30,7 +29,7 @@ PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without 
 
 
 def _place(file: Path, database: str, files: str) -> "Place":
-    from palestra.contest.location import Place
+    from palestra.contest import Place
 
     return Place(file, database, files)
 
@@ -43,7 +42,7 @@ def init(
     size: Annotated[str, typer.Option(help="Of the synthetic data that is made: tiny, small, paper, none.")] = "tiny",
 ) -> None:
     """Write a contest file to begin with, and make synthetic data for its phases."""
-    from palestra.contest.init import begin
+    from palestra.contest import begin
 
     begin(file, track or ["near-eye-gaze-v1"], zone, size)
 
@@ -68,8 +67,8 @@ def serve(
 ) -> None:
     """Serve a contest: pages, API, live streams, and a worker that scores."""
     from palestra import console
-    from palestra.web.auth.oidc import Settings
-    from palestra.web.server import Serve, run
+    from palestra.web import Serve, run
+    from palestra.web.auth import Settings
 
     if processes > 1 and not database.startswith("postgres"):
         raise PalestraError("Several server processes hear of each other through PostgreSQL: give --database too.")
@@ -93,7 +92,7 @@ def worker(
     if executor not in ("process", "ray"):
         raise PalestraError(f"{executor!r} is no executor; expected process or ray.")
     with _stopped_in_good_order():
-        from palestra.contest.workers.setup import worker_of
+        from palestra.contest.workers import worker_of
         from palestra.parallel import end_with_parent
 
         if with_parent:
@@ -145,7 +144,7 @@ def verify_log(
     """Go through the whole log and find any event that was edited, removed, put in or moved."""
     from palestra import console
     from palestra.contest.log import chain
-    from palestra.contest.storage.database import reading
+    from palestra.contest.storage import reading
 
     contest = _open(file, database, files)
     with reading(contest.engine) as connection:
@@ -242,7 +241,7 @@ def restore(
     files: FilesOption = "",
 ) -> None:
     """Put a contest back into an empty place, from a backup or from an exported archive, and verify it."""
-    from palestra.contest.archive.restore import bring_back
+    from palestra.contest.archive import bring_back
 
     bring_back(_place(file, database, files), source, key, head or [])
 
@@ -258,7 +257,7 @@ def pack(
 ) -> None:
     """Write the technical manual of a match: criteria, protocol, objects, drawings, cameras, interfaces, timetable."""
     from palestra import console
-    from palestra.contest.rules.reader import read
+    from palestra.contest.rules import read
     from palestra.web.views import manual
 
     place = _place(file, database, files)
@@ -280,7 +279,7 @@ def rehearse(
     """Let programs play a match in the simulator in place of the robot, from the first case to the standing."""
     from palestra import console
     from palestra.cli import rehearse as rehearsing
-    from palestra.contest.rules.reader import read
+    from palestra.contest.rules import read
 
     if cases not in ("practice", "hidden"):
         raise typer.BadParameter(f"{cases!r} is neither practice nor hidden.", param_hint="--cases")
@@ -306,7 +305,7 @@ def link(
     files: FilesOption = "",
 ) -> None:
     """Print a one-time link with which somebody chooses a new password: for an organiser who is locked out."""
-    from palestra.contest.location import reset_link
+    from palestra.contest import reset_link
 
     secret = reset_link(_open(file, database, files), name)
     typer.echo(f"{address.rstrip('/')}/link/{secret}")

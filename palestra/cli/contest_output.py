@@ -5,17 +5,14 @@ from typing import Any
 import typer
 
 from palestra import console
-from palestra.contest.boards.cache import Boards
-from palestra.contest.boards.ranking import Row
-from palestra.contest.contest import Contest
+from palestra.contest import NOBODY, Contest, Place, Viewer
+from palestra.contest.boards import Boards, Row
 from palestra.contest.decisions import rescoring
-from palestra.contest.location import Place
-from palestra.contest.log.clock import new_id
-from palestra.contest.rules.model import track_of
-from palestra.contest.visibility import NOBODY, Viewer
-from palestra.contest.workers.setup import worker_of
+from palestra.contest.log import new_id
+from palestra.contest.rules import track_of
+from palestra.contest.workers import worker_of
 from palestra.errors import PalestraError
-from palestra.scoring.leaderboard import Place as Spot
+from palestra.scoring import Place as Spot
 
 ORGANISER = Viewer(role="organiser")
 JUDGED = "judged once"  # in the place of an interval: referees decide each case once, so nothing is resampled

@@ -50,7 +50,7 @@ def make(
     hidden += ["the truth in some of its files"] if chosen.dataset.in_part else []
     console.say(f"{folder} is ready. A contestant gets all of it but {' and '.join(hidden)}.")
     if report:
-        from palestra.report.page import write_data_page
+        from palestra.report import write_data_page
 
         write_data_page(chosen, folder, report, language)
         console.say(f"Its page: {report}")
@@ -89,7 +89,7 @@ def view(
 ) -> None:
     """Draw a data set: its page, a contact sheet, one trial with its truth, or a sequence as a film."""
     from palestra import console, registry
-    from palestra.datasets.view import draw
+    from palestra.datasets import draw
 
     film = what != "data" and out.suffix.lower() == ".mp4"
     require_outputs(None, {".html" if what == "data" else ".mp4" if film else ".png": out})
@@ -105,8 +105,7 @@ def starter(
 ) -> None:
     """Write a starter kit: data, a template, a stand-alone scorer and a first solution to change."""
     from palestra import console, registry
-    from palestra.datasets.starter_kit import write_kit
-    from palestra.datasets.tiny import is_there
+    from palestra.datasets import is_there, write_kit
 
     chosen = registry.track(track)
     if not is_there(chosen):

@@ -77,7 +77,7 @@ def _memory() -> list[Finding]:
 
 
 def _disk() -> list[Finding]:
-    from palestra.datasets.tiny import CACHE, cache_folder
+    from palestra.datasets import CACHE, cache_folder
 
     folder = cache_folder()
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())

@@ -21,7 +21,7 @@ from palestra.errors import PalestraError
 from palestra.text import duration
 
 if TYPE_CHECKING:
-    from palestra.scoring.score import Scored
+    from palestra.scoring import Scored
 
 LONG_S = 60.0  # what a person should be told of before waiting for it
 
@@ -50,8 +50,7 @@ def play(
 ) -> None:
     """Play a live track to one or more programs, exactly as the official run does."""
     from palestra import console, registry
-    from palestra.live.run import Play, require_live
-    from palestra.live.session import Guests, play_live, waiting_s
+    from palestra.live import Guests, Play, play_live, require_live, waiting_s
 
     require_outputs(None, {".html": report})
     if pace not in ("real", "fast"):
@@ -71,7 +70,7 @@ def play(
     with reading(chosen, folder):
         played = play_live(chosen, folder, guests, order, run)
     if report:
-        from palestra.live.timeline import write_run
+        from palestra.live import write_run
 
         write_run(chosen, played.scored, played.recording, folder, report, language)
     if films and chosen.display.films:
@@ -88,7 +87,7 @@ def register(
 ) -> None:
     """Register another version of a program, in a window between two testers."""
     from palestra import console
-    from palestra.live.session import register_version
+    from palestra.live import register_version
 
     version = register_version(run, team, bundle)
     console.say(f"{team}: version {version.number} ({version.digest}) plays from {version.window} on.")
@@ -103,15 +102,14 @@ def replay(
 ) -> None:
     """Compute a Result again from what was recorded, tell whether it is the same, and show a run's timeline."""
     from palestra import console
-    from palestra.live.recording import is_run
-    from palestra.live.session import replay_live
+    from palestra.live import is_run, replay_live
     from palestra.scoring import score_file
 
     if is_run(run):
         require_outputs(None, {".html": report})
         replayed = replay_live(run, data)
         if report:
-            from palestra.live.timeline import write_run
+            from palestra.live import write_run
 
             write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report, language)
         console.show_replayed(replayed, json)

@@ -82,14 +82,14 @@ def with_protocol(settings: list[str], protocol: str | None) -> dict[str, str]:
 
 def data_of(track: "Track", data: Path | None, quiet: bool) -> Path:
     if data is not None:
-        from palestra.datasets.make import NOTES
-        from palestra.formats.files import folder
+        from palestra.datasets import NOTES
+        from palestra.formats import folder
 
         if (data / NOTES).is_file():
             raise PalestraError(f"{data} is not whole: `palestra make` was stopped there. Call it again to finish it.")
         return folder(data)
     from palestra import console
-    from palestra.datasets.tiny import is_there, tiny_data
+    from palestra.datasets import is_there, tiny_data
 
     if not quiet and not is_there(track):
         console.say(f"Making the tiny data set of {track.id}, once …")

@@ -11,28 +11,32 @@ from typing import Any, Literal
 import msgspec
 
 from palestra import registry
-from palestra.contest.contest import Contest
+from palestra.contest import Contest
+from palestra.contest.match import (
+    Entrant,
+    Match,
+    MatchOpened,
+    MatchRules,
+    Placed,
+    Who,
+    cases_of,
+    match_rules,
+    phase_of_match,
+    ranked,
+    shown,
+    tallies,
+    why,
+)
 from palestra.contest.match import events as e
-from palestra.contest.match.cases import Entrant, cases_of
-from palestra.contest.match.clock import shown
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.events import MatchOpened
-from palestra.contest.match.ranking import Placed, ranked, tallies, why
-from palestra.contest.match.rules import MatchRules, match_rules, phase_of_match
-from palestra.contest.match.state import Match
-from palestra.contest.rules.model import Phase, Rules
+from palestra.contest.rules import Phase, Rules
+from palestra.entrants import Called, Entry
 from palestra.entrants import open
-from palestra.entrants.open import Called, Entry
 from palestra.errors import PalestraError, UnknownName
-from palestra.live.run import READY_S, Play
-from palestra.live.stream import Clock, FastLine, Line, VirtualClock
-from palestra.live.wall_clock import WallClock
+from palestra.live import READY_S, Clock, FastLine, Line, Play, VirtualClock, WallClock
 from palestra.records import Reply, Tick
+from palestra.tracks.tabletop import Logged, Paper, Player, Rehearsal, Settings, catalogue, sheet
+from palestra.tracks.tabletop import cases_of as cases_in
 from palestra.tracks.tabletop import format as on_disk
-from palestra.tracks.tabletop.catalogue import catalogue, sheet
-from palestra.tracks.tabletop.manip_v1 import Settings
-from palestra.tracks.tabletop.manip_v1 import cases_of as cases_in
-from palestra.tracks.tabletop.rehearsal import Logged, Paper, Player, Rehearsal
 
 HEAD, ORGANISER = Who("head", "head"), Who("organiser", "organiser")
 NAME = "rehearsal"  # of a match on paper

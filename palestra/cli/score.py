@@ -31,8 +31,7 @@ def check(
 ) -> None:
     """Tell whether a submission is in order. Needs no truth."""
     from palestra import console, registry
-    from palestra.scoring.score import look_into
-    from palestra.scoring.submission import collect
+    from palestra.scoring import collect, look_into
 
     chosen = registry.track(track, with_protocol([], protocol))
     folder = data_of(chosen, data, json)
@@ -67,8 +66,8 @@ def score(
 ) -> None:
     """Check a submission, score it and print its Result."""
     from palestra import console, registry
+    from palestra.scoring import collect
     from palestra.scoring import score as scoring
-    from palestra.scoring.submission import collect
 
     require_outputs(submission, {".parquet": scores_out, ".html": report})
     chosen = registry.track(track, with_protocol(settings, protocol))
@@ -88,7 +87,7 @@ def score(
 
         score_file.save(scored, scores_out)
     if report:
-        from palestra.report.page import write_result
+        from palestra.report import write_result
 
         write_result(chosen, scored, folder, report, language)
     console.show_result(chosen, scored.result, json)

@@ -5,11 +5,11 @@ from pathlib import Path
 import typer
 
 from palestra import console
-from palestra.contest.rules.calendar import quota_told
+from palestra.contest.rules import quota_told
 from palestra.errors import PalestraError
 from palestra.remote import Server, require_fit
-from palestra.report.page import number
-from palestra.web.models.public import SubmissionPage, UploadForm
+from palestra.report import number
+from palestra.web.models import SubmissionPage, UploadForm
 
 SAID = {
     "received": "It was received.",

@@ -1,0 +1,18 @@
+"""A contest: who may submit what and when, what happened, who stands where, and how it is kept.
+
+`Contest` is one that runs; every change goes through its `act`. The rooms below it point one way: rules, log, storage,
+queue, match, boards, decisions, workers, archive. May be touched only compatibly: the log of a contest is read forever.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.contest import visibility
+    from palestra.contest.contest import Contest, Decide, LIVE_CHANNEL, LOG_CHANNEL
+    from palestra.contest.init import begin
+    from palestra.contest.location import Place, first_link, pack_data, reset_link
+    from palestra.contest.visibility import NOBODY, Sight, Viewer, frozen_since, is_partial, is_sealed, score_seen, sees, sees_awards, sees_bench, sees_case, sees_data, sees_marks, sees_submission, sees_truth, sees_turn, sight_of_board, takes_part, viewer_of
+else:
+    __getattr__ = lazy_exports(__name__)

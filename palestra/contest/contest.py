@@ -10,17 +10,11 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
+from palestra.contest.log import VERSION, Body, Event, Now, State, apply, fold, for_writing, unpacked, wall_clock
 from palestra.contest.log import chain
-from palestra.contest.log.clock import Now, for_writing, wall_clock
-from palestra.contest.log.events import Body, Event
-from palestra.contest.log.reducer import VERSION, apply, fold
-from palestra.contest.log.state import State, unpacked
-from palestra.contest.queue.jobs import queue
-from palestra.contest.queue.triggers import tasks_after
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.files import Files
-from palestra.contest.storage.tables import events as event_table
-from palestra.contest.storage.tables import snapshots
+from palestra.contest.queue import queue, tasks_after
+from palestra.contest.storage import Files, reading, snapshots, writing
+from palestra.contest.storage import events as event_table
 
 _told = logging.getLogger("palestra.contest")
 SNAPSHOT_EVERY = 2_000  # events that may have to be folded again when a server starts

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from palestra import console, registry
-from palestra.contest.log.clock import wall_clock
-from palestra.contest.rules.model import Phase
-from palestra.contest.rules.reader import read, template
+from palestra.contest.log import wall_clock
+from palestra.contest.rules import Phase, read, template
 from palestra.datasets import make
 from palestra.errors import PalestraError
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 from palestra.records import SIZES, Order
 
 

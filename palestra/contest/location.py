@@ -10,13 +10,11 @@ from palestra import registry
 from palestra.contest.accounts import tokens
 from palestra.contest.contest import Contest
 from palestra.contest.decisions import organiser
+from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
-from palestra.contest.log.clock import Now, wall_clock, watched
-from palestra.contest.rules.model import track_of
-from palestra.contest.rules.reader import read
+from palestra.contest.rules import read, track_of
+from palestra.contest.storage import Files, open_database, sqlite_address, writing
 from palestra.contest.storage import downloads
-from palestra.contest.storage.database import open_database, sqlite_address, writing
-from palestra.contest.storage.files import Files
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Track
 

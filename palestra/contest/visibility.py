@@ -6,11 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from palestra.contest.boards.ranking import Part, effective
-from palestra.contest.log.state import Account, Score, State, Submission
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.state import CaseState
-from palestra.contest.rules.model import Audience, Phase, Role
+from palestra.contest.boards import Part, effective
+from palestra.contest.log import Account, Score, State, Submission
+from palestra.contest.match import CaseState, Who
+from palestra.contest.rules import Audience, Phase, Role
 from palestra.records import Estimate
 
 

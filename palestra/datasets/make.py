@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 
 from palestra.errors import PalestraError
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.parallel import in_processes, workers
 from palestra.records import Order, Part, Plan, Track
-from palestra.scoring.score import code_digest
+from palestra.scoring import code_digest
 from palestra.text import human_bytes
 
 LONG_AGO_S = 315_532_800  # 1980, the first time that a zip can hold

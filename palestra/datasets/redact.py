@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from palestra.errors import PalestraError
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.records import Track
 
 COMPRESSED = (".png", ".mov")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from palestra import registry
 from palestra.datasets.tiny import tiny_data
-from palestra.entrants.bundle import PROGRAM
+from palestra.entrants import PROGRAM
 from palestra.errors import PalestraError
 from palestra.records import Track
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.records import Order, Track
-from palestra.scoring.score import code_digest
+from palestra.scoring import code_digest
 
 CACHE = "PALESTRA_CACHE"
 KEPT_S = 86_400.0

@@ -17,7 +17,7 @@ def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en",
     if out.suffix.lower() == ".mp4":
         _write_film(track, what, data, out)
     elif what == "data":
-        from palestra.report.page import write_data_page
+        from palestra.report import write_data_page
 
         write_data_page(track, data, out, language)
     else:
@@ -25,7 +25,7 @@ def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en",
 
 
 def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
-    from palestra.report.video import write_film
+    from palestra.report import write_film
 
     if track.display.film is None:
         raise PalestraError(f"{track.id} has no sequences: its pictures stand alone. Name a .png file.")
@@ -33,7 +33,7 @@ def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
 
 
 def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
-    from palestra.report.images import contact_sheet, png
+    from palestra.report import contact_sheet, png
 
     if track.display.still and what != "sheet":
         out.write_bytes(png(track.display.still(data, what)))

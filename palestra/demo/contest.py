@@ -19,17 +19,16 @@ import polars as pl
 import typer
 
 from palestra import console, registry
+from palestra.contest import Contest, Place
 from palestra.contest.accounts import passwords, tokens
-from palestra.contest.contest import Contest
 from palestra.contest.decisions import teams
-from palestra.contest.location import Place
-from palestra.contest.log.clock import new_id
-from palestra.contest.rules.model import Role
-from palestra.contest.storage.database import writing
-from palestra.contest.workers.baselines import write_bundle
+from palestra.contest.log import new_id
+from palestra.contest.rules import Role
+from palestra.contest.storage import writing
+from palestra.contest.workers import write_bundle
 from palestra.errors import PalestraError
-from palestra.evaluation.learner import is_ready
-from palestra.formats.files import write_bytes
+from palestra.evaluation import is_ready
+from palestra.formats import write_bytes
 from palestra.records import Solution, Track
 from palestra.remote import Server
 

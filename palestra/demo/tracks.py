@@ -8,20 +8,17 @@ import msgspec
 import typer
 
 from palestra import console, registry
-from palestra.contest.workers.executors import ProcessExecutor
+from palestra.contest.workers import ProcessExecutor
+from palestra.datasets import cache_folder
 from palestra.datasets import make
-from palestra.datasets.tiny import cache_folder
 from palestra.demo.contest import answering, hold, size_of
 from palestra.evaluation import run as benching
 from palestra.evaluation import solve
-from palestra.live.run import Play
-from palestra.live.session import Guests, play_live
-from palestra.live.timeline import write_run
+from palestra.live import Guests, Play, play_live, write_run
 from palestra.records import Order, Solution, Track
-from palestra.report.page import write_data_page, write_result
+from palestra.report import write_data_page, write_result
+from palestra.scoring import board, collect
 from palestra.scoring import score, score_file
-from palestra.scoring.leaderboard import board
-from palestra.scoring.submission import collect
 from palestra.text import duration
 
 

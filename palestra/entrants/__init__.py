@@ -1,0 +1,18 @@
+"""How contestants' programs are reached: a line for each, by sandboxed program, policy server, dial-in or LSL.
+
+May be touched only compatibly: messages and bundles are what contestants build on. Hostile input: all that they say.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.entrants import bundle, messages, open
+    from palestra.entrants.bundle import PROGRAM
+    from palestra.entrants.frames import Frame, Header, Receiver, send
+    from palestra.entrants.listener import TeamLine
+    from palestra.entrants.open import Called, Entry, Terms
+    from palestra.entrants.oracle import PrivilegedLine
+else:
+    __getattr__ = lazy_exports(__name__)

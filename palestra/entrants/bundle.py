@@ -22,8 +22,7 @@ from pathlib import Path
 from palestra.entrants.wheels import FOLDER as WHEELS
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
-from palestra.formats.archive import open_members
-from palestra.formats.files import shown_name
+from palestra.formats import open_members, shown_name
 from palestra.sandbox.sandbox import Backend
 
 PROGRAM = "Algorithm/MyAlgorithm.py"

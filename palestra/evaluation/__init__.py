@@ -1,0 +1,18 @@
+"""Benchmarks: protocols and their folds, learners trained and tested anew in each, reference solutions on files.
+
+Changes published numbers.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.evaluation import run, solve, study, table
+    from palestra.evaluation.fold import ONE_THREAD
+    from palestra.evaluation.learner import is_ready
+    from palestra.evaluation.protocols import CROSS_DATA, Experiment, OTHER, Protocol, SAME, k_fold, leave_one_out
+    from palestra.evaluation.report import write_bench
+    from palestra.evaluation.run import Bench, Contender
+else:
+    __getattr__ = lazy_exports(__name__)

@@ -7,7 +7,7 @@ from palestra.evaluation.protocols import Protocol
 from palestra.evaluation.run import Bench
 from palestra.evaluation.table import compared, in_order
 from palestra.records import Estimate, Metric, Track
-from palestra.report.page import (
+from palestra.report import (
     Block,
     Cell,
     Languages,
@@ -19,7 +19,7 @@ from palestra.report.page import (
     result_page,
     write_page,
 )
-from palestra.scoring.score import Scored
+from palestra.scoring import Scored
 from palestra.text import Words
 
 

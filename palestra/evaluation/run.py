@@ -20,13 +20,13 @@ from palestra.evaluation import study as studying
 from palestra.evaluation.fold import GPUS, ONE_THREAD, Job, run
 from palestra.evaluation.learner import absolute, digest, gpus_of, load, weights_digest
 from palestra.evaluation.protocols import Protocol
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.records import Track
+from palestra.scoring import Scored, code_digest
 from palestra.scoring import score
-from palestra.scoring.score import Scored, code_digest
 
 if TYPE_CHECKING:
-    from palestra.contest.workers.executors import Executor
+    from palestra.contest.workers import Executor
 
 NAMED = 3  # pieces of a fold, where it is told of
 TRIES = 3  # at a fold whose process or machine ended under it
@@ -132,7 +132,7 @@ def one_thread_each() -> Iterator[None]:
 
 def _done(executor: Executor, todo: Mapping[Path, Job], gpus: int) -> Iterator[tuple[Path, bytes]]:
     """Folds as they are done. One whose process ended is tried again: a machine may have gone with it."""
-    from palestra.contest.workers.executors import Crashed, Raised
+    from palestra.contest.workers import Crashed, Raised
 
     tried = dict.fromkeys(todo, 1)
     running = {_submitted(executor, job, gpus): file for file, job in todo.items()}
@@ -156,7 +156,7 @@ def _done(executor: Executor, todo: Mapping[Path, Job], gpus: int) -> Iterator[t
 
 
 def _submitted(executor: Executor, job: Job, gpus: int) -> Future[Any]:
-    from palestra.contest.workers.executors import RayExecutor
+    from palestra.contest.workers import RayExecutor
 
     return executor.submit(run, job, gpus) if isinstance(executor, RayExecutor) else executor.submit(run, job)
 

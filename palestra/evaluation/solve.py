@@ -12,10 +12,10 @@ import polars as pl
 from palestra import console, registry
 from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation.learner import weights_digest
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.parallel import in_processes
 from palestra.records import Solution, Track
-from palestra.scoring.score import code_digest
+from palestra.scoring import code_digest
 
 
 def require_file(track: Track, solution: Solution) -> None:

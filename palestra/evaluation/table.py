@@ -12,7 +12,7 @@ from palestra.errors import PalestraError
 from palestra.evaluation.protocols import Protocol, folds
 from palestra.metrics.bootstrap import MIN_UNITS, interval
 from palestra.records import Estimate, Track
-from palestra.scoring.score import RESAMPLES, Scored, draw, whole
+from palestra.scoring import RESAMPLES, Scored, draw, whole
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets.order import rng_for
+from palestra.datasets import rng_for
 from palestra.eyes.simulator.people import Census, Profile, draw_profiles
 from palestra.eyes.simulator.renderer import Picture, Renderer
 from palestra.eyes.simulator.scene import Camera, Look, Person, draw_camera, draw_person, mirrored, slipped

@@ -1,0 +1,24 @@
+"""Live runs: a stream or a world played to entrants against the clock, recorded, scored, told as a timeline.
+
+The rules of time are in stream.py and know no model, metric or format. Changes published numbers; recordings of older
+versions stay readable.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.live import episode_run, run
+    from palestra.live.answers import answers_of, heard
+    from palestra.live.episode import Action, Step, Wish
+    from palestra.live.follower import Moment, Stopped
+    from palestra.live.recording import Recording, is_run
+    from palestra.live.run import NotReady, Play, Played, READY_S, require_live
+    from palestra.live.session import Guests, Replayed, play_live, register_version, replay_live, waiting_s
+    from palestra.live.standings import Standing
+    from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
+    from palestra.live.timeline import summary, write_run
+    from palestra.live.wall_clock import WallClock
+else:
+    __getattr__ = lazy_exports(__name__)

@@ -8,7 +8,7 @@ import polars as pl
 from palestra.errors import PalestraError
 from palestra.live.stream import Decision
 from palestra.records import Track
-from palestra.scoring.score import ABOUT
+from palestra.scoring import ABOUT
 
 
 def heard(track: Track, decision: Decision) -> tuple[Mapping[str, Any] | None, str]:

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from palestra.entrants.open import Entry
-from palestra.entrants.oracle import PrivilegedLine
+from palestra.entrants import Entry, PrivilegedLine
 from palestra.errors import PalestraError
 from palestra.live import episode
 from palestra.live.episode import Log, Rhythm

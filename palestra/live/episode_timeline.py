@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from palestra.live.recording import Recording
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
-from palestra.report.page import Block, Cell, Table
+from palestra.report import Block, Cell, Table
 from palestra.text import duration, printable
 
 FEW_NOTES, NOTES = 3, 20

@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 
 from palestra.errors import PalestraError, UnknownName, clip
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.live.episode import Step
 from palestra.live.standings import Standing
 from palestra.live.stream import Decision

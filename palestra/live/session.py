@@ -9,16 +9,15 @@ from pathlib import Path
 import msgspec
 
 from palestra import console, registry
+from palestra.entrants import Entry, TeamLine
 from palestra.entrants import open
-from palestra.entrants.listener import TeamLine
-from palestra.entrants.open import Entry
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import recording
 from palestra.live.recording import Recording
 from palestra.live.run import Play, Played, fresh_folder, play, require_sent, rescore, sittings_of
 from palestra.live.versions import Version, Versions, windows
 from palestra.records import Result, Track
-from palestra.scoring.score import Scored
+from palestra.scoring import Scored
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from rich.text import Text
 from palestra.live.standings import Standing, Standings
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Metric, Track
-from palestra.report.page import number
+from palestra.report import number
 from palestra.text import duration, printable
 
 FREE_S = 0.05  # until something is due: less is no time to draw

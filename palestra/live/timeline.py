@@ -23,21 +23,21 @@ from palestra.live.timeline_figures import (
 )
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
-from palestra.report.bilingual import book_of, in_both
-from palestra.report.page import (
+from palestra.report import (
     NONE,
     Block,
     Cell,
     Languages,
     Page,
     Table,
+    book_of,
+    in_both,
     metric_title,
     number,
     result_page,
     write_page,
 )
-from palestra.scoring.leaderboard import Place, board
-from palestra.scoring.score import Scored
+from palestra.scoring import Place, Scored, board
 from palestra.text import Words, duration, printable
 
 NOTES, FEW_NOTES = 20, 3  # that a table lists, and a terminal

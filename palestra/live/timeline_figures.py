@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from palestra.live.history import Floats, Story
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
-from palestra.report.figures import ACCENT, FAINT, INK, SECOND, SERIES, drawn, svg
-from palestra.report.page import Chart, metric_title, number
-from palestra.scoring.score import Scored, whole
+from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, Chart, drawn, metric_title, number, svg
+from palestra.scoring import Scored, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

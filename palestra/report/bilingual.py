@@ -12,8 +12,7 @@ from typing import Literal
 
 from markupsafe import Markup, escape
 
-from palestra.i18n.phrasebook import Phrasebook
-from palestra.i18n.reports import PHRASES, SENTENCES
+from palestra.i18n import PHRASES, SENTENCES, Phrasebook
 from palestra.records import Text, Track
 from palestra.text import Words
 

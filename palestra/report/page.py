@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import polars as pl
 
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 from palestra.records import Estimate, Metric, Result, Text, Track
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
 from palestra.text import Words
@@ -26,8 +26,8 @@ from palestra.text import Words
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from palestra.i18n.phrasebook import Phrasebook
-    from palestra.scoring.score import Scored
+    from palestra.i18n import Phrasebook
+    from palestra.scoring import Scored
 
 LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another

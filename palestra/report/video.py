@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 
 
 @dataclass(frozen=True)

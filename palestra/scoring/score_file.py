@@ -7,7 +7,7 @@ import polars as pl
 
 from palestra import registry
 from palestra.errors import PalestraError
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.records import Result, Track
 from palestra.scoring.score import Scored, summarise
 

@@ -14,23 +14,15 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.static_files import create_static_files_router
 
 from palestra.contest.accounts import rate_limit, tokens
-from palestra.contest.log.events import Event
-from palestra.contest.storage.database import writing
-from palestra.web.actions import (
-    teams,  # noqa: F401 - they declare actions
-)
-from palestra.web.api.routes import READS, action_routes
-from palestra.web.api.transfers import TRANSFERS
-from palestra.web.auth.middleware import Gate
+from palestra.contest.log import Event
+from palestra.contest.storage import writing
+from palestra.web.api import READS, TRANSFERS, action_routes
+from palestra.web.auth import Gate
 from palestra.web.errors import PROBLEMS, answer_error
-from palestra.web.forms.expired import require_own_form
-from palestra.web.forms.submit import do
+from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
-from palestra.web.match.hall import HALL
-from palestra.web.match.pages import MATCHES
-from palestra.web.pages.desk import DESK
-from palestra.web.pages.public import PAGES
-from palestra.web.pages.sign_in import OUTSIDE
+from palestra.web.match import HALL, MATCHES
+from palestra.web.pages import DESK, OUTSIDE, PAGES
 from palestra.web.site import Site
 from palestra.web.tail import channels_of, follow
 from palestra.web.topics import live, touched

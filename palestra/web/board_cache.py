@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from palestra.contest.visibility import Viewer, sight_of_board
+from palestra.contest import Viewer, sight_of_board
 from palestra.errors import Forbidden, Missing
-from palestra.web.models.missing import BOARD
+from palestra.web.models import BOARD
 
 if TYPE_CHECKING:
     from palestra.web.site import Site

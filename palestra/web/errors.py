@@ -11,17 +11,14 @@ from litestar.exceptions import HTTPException, InternalServerException, Validati
 from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy.exc import OperationalError
 
-from palestra.contest.storage.uploads import UnknownUpload, WrongOffset
+from palestra.contest.storage import UnknownUpload, WrongOffset
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
-from palestra.web.auth.middleware import Caller, FormRunOut, caller_of
-from palestra.web.auth.request import LANGUAGE, NO_PAGES, came_from, is_program, language_of
-from palestra.web.models.api import Problem
-from palestra.web.models.public import ErrorPage
+from palestra.web.auth import LANGUAGE, NO_PAGES, Caller, FormRunOut, caller_of, came_from, is_program, language_of
+from palestra.web.models import ErrorPage, Problem
 from palestra.web.rendering import render
 from palestra.web.site import Site
-from palestra.web.text.catalogue import LANGUAGES
-from palestra.web.text.translate import sentence, shown, told
-from palestra.web.views.public import frame
+from palestra.web.text import LANGUAGES, sentence, shown, told
+from palestra.web.views import frame
 
 log = logging.getLogger("palestra.web")
 

@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError
 
 from palestra.contest.log import chain
 from palestra.contest.queue import jobs
-from palestra.contest.storage.database import reading
-from palestra.web.auth.middleware import needs
+from palestra.contest.storage import reading
+from palestra.web.auth import needs
 from palestra.web.site import Site
 
 

@@ -12,11 +12,9 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from palestra.text import Words
-from palestra.web.models.live import ScreenTeam
-from palestra.web.models.public import BoardRow, Column
+from palestra.web.models import BoardRow, Column, ScreenTeam
+from palestra.web.text import LANGUAGES, Scale, say, say_count, scale_of, sparkline, whisker, words
 from palestra.web.text import numbers
-from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
-from palestra.web.text.sparklines import Scale, scale_of, sparkline, whisker
 
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown

@@ -18,12 +18,12 @@ import msgspec
 import uvicorn
 
 from palestra import console
+from palestra.contest import Place, first_link, pack_data
 from palestra.contest.decisions import rule_changes
-from palestra.contest.location import Place, first_link, pack_data
 from palestra.contest.log import clock
 from palestra.errors import Told
 from palestra.parallel import end_with_parent
-from palestra.web.auth.oidc import Settings as Oidc
+from palestra.web.auth import Settings as Oidc
 from palestra.web.site import Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped

@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palestra.contest.accounts.rate_limit import Buckets
-from palestra.contest.boards.cache import Boards
-from palestra.contest.contest import Contest, Decide
-from palestra.contest.log.events import Event
-from palestra.contest.log.state import State
-from palestra.contest.storage.uploads import Uploads
-from palestra.contest.visibility import Viewer
-from palestra.web.auth.oidc import Settings as Oidc
+from palestra.contest import Contest, Decide, Viewer
+from palestra.contest.accounts import Buckets
+from palestra.contest.boards import Boards
+from palestra.contest.log import Event, State
+from palestra.contest.storage import Uploads
+from palestra.web.auth import Settings as Oidc
 from palestra.web.board_cache import Pictured
-from palestra.web.stream.feed import Feed
-from palestra.web.stream.runs import Note, Runs
+from palestra.web.stream import Feed, Note, Runs
 
 T = TypeVar("T")
 REQUESTS_PER_S, BURST = 200.0, 1_000  # from one address, which may be that of a whole hall

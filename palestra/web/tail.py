@@ -11,7 +11,7 @@ from psycopg import Error as PostgresError
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL
+from palestra.contest import LIVE_CHANNEL, LOG_CHANNEL
 from palestra.web.site import Site
 
 LOOK_S = 0.01  # between two looks at SQLite, which wakes nobody

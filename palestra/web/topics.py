@@ -8,21 +8,20 @@ import msgspec
 from litestar import Request, get
 from litestar.response import Stream
 
-from palestra.contest.boards.cache import judged_by
+from palestra.contest import Viewer
+from palestra.contest.boards import judged_by
+from palestra.contest.log import Event
 from palestra.contest.log import events as e
-from palestra.contest.log.events import Event
-from palestra.contest.match.events import MatchBody
-from palestra.contest.visibility import Viewer
+from palestra.contest.match import MatchBody
 from palestra.errors import Missing
-from palestra.web.auth.middleware import viewer_from
-from palestra.web.auth.request import language_of
+from palestra.web.auth import language_of, viewer_from
 from palestra.web.match import screen
 from palestra.web.match import topics as match_live
-from palestra.web.models.live import LiveNews
+from palestra.web.models import LiveNews
 from palestra.web.rendering import render
 from palestra.web.site import Site
-from palestra.web.stream.feed import Said, Write
-from palestra.web.text.translate import shown
+from palestra.web.stream import Said, Write
+from palestra.web.text import shown
 from palestra.web.views import desk, public, team
 from palestra.web.views import live as show_live
 

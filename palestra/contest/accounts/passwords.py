@@ -11,8 +11,7 @@ from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from palestra.contest.accounts import tokens
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.tables import passwords
+from palestra.contest.storage import passwords, reading, writing
 from palestra.errors import Fault, Refused
 from palestra.text import Words
 

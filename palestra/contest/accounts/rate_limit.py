@@ -11,8 +11,7 @@ from collections.abc import Callable
 import msgspec
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, not_, or_, select
 
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.tables import tries
+from palestra.contest.storage import reading, tries, writing
 
 SECOND_MS = 1_000
 HOUR_MS = 3_600 * SECOND_MS

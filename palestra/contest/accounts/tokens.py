@@ -14,9 +14,8 @@ from typing import Any, Literal
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, select, update
 
-from palestra.contest.rules.model import Role
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import keys
+from palestra.contest.rules import Role
+from palestra.contest.storage import keys, reading
 from palestra.errors import Told, UnknownName, clean, refuse
 from palestra.text import Words
 

@@ -30,13 +30,12 @@ from palestra.contest.archive.folder_lock import turn
 from palestra.contest.archive.signature import MOST_BYTES as KEY_BYTES
 from palestra.contest.archive.signature import NAME as KEY_NAME
 from palestra.contest.archive.signature import write_private
+from palestra.contest.log import Head, Verdict
 from palestra.contest.log import chain, events
-from palestra.contest.log.chain import Head, Verdict
+from palestra.contest.storage import DamagedFile, Files, MissingFile, connect, migrate, open_database, reading, sqlite_address, sync, writing
 from palestra.contest.storage import tables
-from palestra.contest.storage.database import connect, migrate, open_database, reading, sqlite_address, writing
-from palestra.contest.storage.files import DamagedFile, Files, MissingFile, sync
 from palestra.errors import PalestraError, refuse
-from palestra.formats.files import read_bytes, write_bytes
+from palestra.formats import read_bytes, write_bytes
 from palestra.text import human_bytes
 
 # Made anew from the log, or by workers when they come; what is being uploaded lies outside of the database.

@@ -21,6 +21,7 @@ import msgspec
 import polars as pl
 from sqlalchemy import Engine
 
+from palestra.contest import NOBODY, Viewer
 from palestra.contest.archive import tables, verify
 from palestra.contest.archive.files import Group, files_named
 from palestra.contest.archive.folder_lock import turn
@@ -28,17 +29,12 @@ from palestra.contest.archive.readme import readme
 from palestra.contest.archive.signature import Key, pem_of
 from palestra.contest.archive.verify import LOG, MANIFEST, PUBLIC_KEY, SIGNATURE
 from palestra.contest.archive.zip_writer import Advance, Member, SealedZip, seal
+from palestra.contest.log import Event, Head, State, apply
 from palestra.contest.log import chain, events
-from palestra.contest.log.chain import Head
-from palestra.contest.log.events import Event
-from palestra.contest.log.reducer import apply
-from palestra.contest.log.state import State
 from palestra.contest.rules import model as rulebook
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.files import Files, sync
-from palestra.contest.visibility import NOBODY, Viewer
+from palestra.contest.storage import Files, reading, sync
 from palestra.errors import PalestraError, UnknownName, refuse
-from palestra.formats.files import read_bytes
+from palestra.formats import read_bytes
 from palestra.text import human_bytes
 
 FORMAT = 1

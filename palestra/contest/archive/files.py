@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from palestra.contest.log import events as e
+from palestra.contest.match import cases_of
 from palestra.contest.match import events as m
-from palestra.contest.match.cases import cases_of
-from palestra.contest.storage.files import DIGEST, DamagedFile, Files
+from palestra.contest.storage import DIGEST, DamagedFile, Files
 
 Group = Literal["scores", "traces", "submissions", "reports", "data", "recordings"]
 

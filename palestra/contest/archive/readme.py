@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 
-from palestra.contest.log.chain import Head
-from palestra.contest.rules.calendar import told
-from palestra.contest.rules.model import Rules
+from palestra.contest.log import Head
+from palestra.contest.rules import Rules, told
 
 _README = """\
 # {name_en}

@@ -30,22 +30,15 @@ from palestra.contest.archive.verify import (
     lines_of,
     seal_faults,
 )
+from palestra.contest.log import Event, Head, State, apply
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
-from palestra.contest.log.chain import Head
-from palestra.contest.log.events import Event
-from palestra.contest.log.reducer import apply
-from palestra.contest.log.state import State
-from palestra.contest.queue.jobs import queue
-from palestra.contest.queue.triggers import Task, tasks_after
-from palestra.contest.rules.calendar import NEVER
+from palestra.contest.queue import Task, queue, tasks_after
+from palestra.contest.rules import NEVER
+from palestra.contest.storage import DIGEST, Files, writing
 from palestra.contest.storage import tables
-from palestra.contest.storage.database import writing
-from palestra.contest.storage.files import DIGEST, Files
 from palestra.errors import PalestraError, clip, refuse
-from palestra.formats.archive import open_members
-from palestra.formats.archive_kinds import BROKEN
-from palestra.formats.files import regular_file, shown_name
+from palestra.formats import BROKEN, open_members, regular_file, shown_name
 from palestra.text import human_bytes
 
 MOST_MEMBERS = 1_000_000

@@ -16,18 +16,16 @@ import msgspec
 import numpy as np
 
 from palestra.contest.boards import public_part
-from palestra.contest.log.state import Score, State, Submission
-from palestra.contest.match.recompute import numbers_again
-from palestra.contest.match.state import OnSite
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.storage.files import Files
-from palestra.contest.workers.score import Assignment, OursToMend, data_of, sheet_of, submitted
+from palestra.contest.log import Score, State, Submission
+from palestra.contest.match import OnSite, numbers_again
+from palestra.contest.rules import Phase, track_of
+from palestra.contest.storage import Files
+from palestra.contest.workers import Assignment, OursToMend, data_of, sheet_of, submitted
 from palestra.errors import PalestraError
 from palestra.records import Estimate, Provenance, Result, Track
-from palestra.scoring import score as scoring
+from palestra.scoring import Scored, collect
 from palestra.scoring import score_file
-from palestra.scoring.score import Scored
-from palestra.scoring.submission import collect
+from palestra.scoring import score as scoring
 
 CLOSE = 1e-9  # by which numbers may differ, relative to their size, and count as equal: another machine adds otherwise
 CLOSE_DRAWS = 1e-5  # the same of resamples, which are kept as float32

@@ -5,15 +5,12 @@ from pathlib import Path
 import typer
 
 from palestra import console
+from palestra.contest import Contest, Place
 from palestra.contest.archive import backup, rebuild, recompute, signature
-from palestra.contest.contest import Contest
-from palestra.contest.location import Place
-from palestra.contest.log.chain import parse_head
-from palestra.contest.log.clock import wall_clock
-from palestra.contest.storage.database import sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.log import parse_head, wall_clock
+from palestra.contest.storage import Files, sqlite_address
 from palestra.errors import PalestraError
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 
 
 def bring_back(place: Place, source: Path, key: str, heads: list[str]) -> None:

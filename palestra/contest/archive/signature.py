@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from palestra.contest.archive.verify import fingerprint, key_of, pem_of
-from palestra.contest.storage.files import sync
+from palestra.contest.storage import sync
 from palestra.errors import PalestraError, refuse
-from palestra.formats.files import read_bytes
+from palestra.formats import read_bytes
 
 __all__ = ["NAME", "Key", "fingerprint", "key_of", "open_key", "pem_of", "same_fingerprint", "verify"]
 

@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from palestra.contest import Sight, Viewer
 from palestra.contest import visibility
+from palestra.contest.boards import DrawsOf, Entry, FinalRow, Row
 from palestra.contest.boards import ranking
-from palestra.contest.boards.ranking import DrawsOf, Entry, FinalRow, Row
-from palestra.contest.log.state import State, Submission, Team
+from palestra.contest.log import State, Submission, Team
 from palestra.contest.match import outcomes
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.visibility import Sight, Viewer
+from palestra.contest.rules import Phase, track_of
 from palestra.errors import UnknownName
-from palestra.scoring.judged import Judged
-from palestra.scoring.judged import table as judged_table
+from palestra.scoring import Judged
+from palestra.scoring import table as judged_table
 
 # What spreadsheet programs run, and what they strip before they look; full-width signs are taken for their like.
 FORMULA = r"^[\s\u0000]*[=+\-@＝＋－＠]|^[\t\r\n]"

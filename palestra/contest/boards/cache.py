@@ -6,17 +6,14 @@ from functools import lru_cache
 
 import msgspec
 
+from palestra.contest import Contest, Sight, Viewer, sight_of_board
 from palestra.contest.boards import ranking
 from palestra.contest.boards.ranking import Entry, FinalRow, Part, Row
-from palestra.contest.contest import Contest
+from palestra.contest.log import Event, State
 from palestra.contest.log import events as e
-from palestra.contest.log.events import Event
-from palestra.contest.log.state import State
-from palestra.contest.match.events import MatchBody
-from palestra.contest.match.fold import team_of
-from palestra.contest.rules.model import track_of
-from palestra.contest.storage.files import DamagedFile, MissingFile
-from palestra.contest.visibility import Sight, Viewer, sight_of_board
+from palestra.contest.match import MatchBody, team_of
+from palestra.contest.rules import track_of
+from palestra.contest.storage import DamagedFile, MissingFile
 
 _told = logging.getLogger("palestra.contest")
 Key = tuple[str, Part, int | None, int]  # phase, part of the people, as of when, how many versions the rules have then

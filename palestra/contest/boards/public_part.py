@@ -4,9 +4,9 @@ import hashlib
 
 import polars as pl
 
-from palestra.contest.rules.model import Phase
+from palestra.contest.rules import Phase
 from palestra.records import Track
-from palestra.scoring.score import Scored, summarise
+from palestra.scoring import Scored, summarise
 
 
 def shown(phase: Phase, track: Track, scored: Scored) -> Scored | None:

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.contest.log.state import Score, State, Submission
-from palestra.contest.match.results import at_the_time
-from palestra.contest.rules.model import Phase, track_of
+from palestra.contest.log import Score, State, Submission
+from palestra.contest.match import at_the_time
+from palestra.contest.rules import Phase, track_of
 from palestra.records import Estimate, Metric, Track
-from palestra.scoring.leaderboard import placed
+from palestra.scoring import placed
 
 Part = Literal["whole", "shown"]  # of the people: all of them, or those that the board shows before the end
 DrawsOf = Callable[[str], bytes]  # opens the resamples of a metric by their digest

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
+from palestra.contest import takes_part
 from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import State
 from palestra.contest.log import events as e
-from palestra.contest.log.state import State
-from palestra.contest.rules.model import Phase
-from palestra.contest.rules.text import require_reason
-from palestra.contest.visibility import takes_part
+from palestra.contest.rules import Phase, require_reason
 from palestra.errors import Told
 
 

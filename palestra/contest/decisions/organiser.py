@@ -3,12 +3,10 @@
 import msgspec
 
 from palestra.contest.decisions.submissions import STAGES
+from palestra.contest.log import State
 from palestra.contest.log import events as e
-from palestra.contest.log.state import State
+from palestra.contest.rules import Phase, Rules, duration, require_reason, told, track_of
 from palestra.contest.rules import model as rulebook
-from palestra.contest.rules.calendar import duration, told
-from palestra.contest.rules.model import Phase, Rules, track_of
-from palestra.contest.rules.text import require_reason
 from palestra.errors import Told
 from palestra.text import Words
 

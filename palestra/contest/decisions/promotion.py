@@ -4,13 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from palestra.contest.boards.ranking import FinalRow, Row
+from palestra.contest.boards import FinalRow, Row
 from palestra.contest.decisions.teams import digest_of
+from palestra.contest.log import UNDER_WAY, Promoted, State
 from palestra.contest.log import events as e
-from palestra.contest.log.events import Promoted
-from palestra.contest.log.state import UNDER_WAY, State
-from palestra.contest.rules.model import Phase, Rules
-from palestra.contest.rules.text import require_reason
+from palestra.contest.rules import Phase, Rules, require_reason
 from palestra.errors import Told
 
 

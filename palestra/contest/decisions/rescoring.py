@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from palestra.contest.boards.ranking import DrawsOf, Part, Row, board
+from palestra.contest.boards import DrawsOf, Part, Row, board
+from palestra.contest.log import Rescoring, Shelf, State
 from palestra.contest.log import events as e
-from palestra.contest.log.state import Rescoring, Shelf, State
-from palestra.contest.rules.model import track_of
-from palestra.contest.rules.text import require_reason
+from palestra.contest.rules import require_reason, track_of
 from palestra.errors import Told
 
 ENDED = {"applied": "已经应用", "cancelled": "已经取消"}  # in Chinese

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from palestra import registry
-from palestra.contest.log.state import State
+from palestra.contest.log import State
+from palestra.contest.rules import TABLES, Phase, Rules
 from palestra.contest.rules import calendar, reader
-from palestra.contest.rules.keys import TABLES
-from palestra.contest.rules.model import Phase, Rules
 from palestra.errors import Refused
 
 SHOWN = 6  # differences that are named; the rest are counted

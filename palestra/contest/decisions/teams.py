@@ -3,11 +3,9 @@
 import hashlib
 import unicodedata
 
+from palestra.contest.log import Account, State, Team
 from palestra.contest.log import events as e
-from palestra.contest.log.state import Account, State, Team
-from palestra.contest.rules.calendar import told
-from palestra.contest.rules.model import Role, Rules
-from palestra.contest.rules.text import require_reason
+from palestra.contest.rules import Role, Rules, require_reason, told
 from palestra.errors import Told, clean, clip
 from palestra.text import Words
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select
 
 from palestra.contest.log import events
 from palestra.contest.log.events import Body, Event
-from palestra.contest.storage.tables import events as table
-from palestra.contest.storage.tables import settings
+from palestra.contest.storage import events as table
+from palestra.contest.storage import settings
 from palestra.errors import PalestraError
 
 NOTHING = "0" * 64  # the hash before the first event

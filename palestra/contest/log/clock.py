@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from palestra.contest.rules.calendar import duration, told
+from palestra.contest.rules import duration, told
 from palestra.errors import Told
 
 Now = Callable[[], int]  # ms

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from palestra.contest.match.events import MatchBody
-from palestra.contest.rules.model import Role
+from palestra.contest.match import MatchBody
+from palestra.contest.rules import Role
 from palestra.records import Estimate
 from palestra.text import Words
 

@@ -29,9 +29,7 @@ from palestra.contest.log.state import (
     Times,
     Version,
 )
-from palestra.contest.match.events import Entry, MatchBody
-from palestra.contest.match.fold import take_in, team_of
-from palestra.contest.match.results import note_result
+from palestra.contest.match import Entry, MatchBody, note_result, take_in, team_of
 from palestra.contest.rules import model as rulebook
 from palestra.scoring import judged
 

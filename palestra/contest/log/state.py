@@ -11,8 +11,8 @@ from typing import Any, Literal
 import msgspec
 
 from palestra.contest.log.events import Promoted
-from palestra.contest.match.state import Match, OnSite
-from palestra.contest.rules.model import Phase, Role, Rules
+from palestra.contest.match import Match, OnSite
+from palestra.contest.rules import Phase, Role, Rules
 from palestra.errors import Missing, PalestraError, Told, UnknownName
 from palestra.records import Estimate
 from palestra.text import Words

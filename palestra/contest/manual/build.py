@@ -11,16 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from palestra.contest.log.state import State, Version
+from palestra.contest.log import State, Version
 from palestra.contest.manual.blocks import Amendment, Block, Grid, Heading, Pack, Prose, Section
 from palestra.contest.manual.interfaces import interfaces
 from palestra.contest.manual.protocol import protocol, scoring
 from palestra.contest.manual.timetable import times
-from palestra.contest.match.cases import cases_of
-from palestra.contest.match.rules import match_rules, phase_of_match
-from palestra.contest.match.state import Match
-from palestra.contest.rules.calendar import told
-from palestra.contest.rules.model import Phase, Rules, encode
+from palestra.contest.match import Match, cases_of, match_rules, phase_of_match
+from palestra.contest.rules import Phase, Rules, encode, told
 from palestra.errors import Told
 from palestra.registry import track
 from palestra.text import Words

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from palestra.contest.manual.blocks import Block, Heading, Points, Prose, Section
-from palestra.contest.match.clock import shown
-from palestra.contest.match.rules import MatchRules, weights_of
+from palestra.contest.match import MatchRules, shown, weights_of
 from palestra.text import Words
 
 

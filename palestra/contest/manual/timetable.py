@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra.contest.manual.blocks import Block, Cell, Grid, Heading, Prose, Section
-from palestra.contest.match.events import Slot
-from palestra.contest.match.state import Match
-from palestra.contest.match.timetable import timetable_of
-from palestra.contest.rules.calendar import local, told
-from palestra.contest.rules.model import MatchPlan, Phase, Rules
+from palestra.contest.match import Match, Slot, timetable_of
+from palestra.contest.rules import MatchPlan, Phase, Rules, local, told
 from palestra.text import Words
 
 HEAD = (Words("day", "日期"), Words("time", "时间"), Words("team", "队伍"))

@@ -12,7 +12,7 @@ from palestra.contest.match.events import Entry, MatchBody, MatchOpened
 from palestra.contest.match.fold import message, names_of, put, refold, step, team_of
 from palestra.contest.match.setup import completed, none_has_begun
 from palestra.contest.match.state import Log, Match, Setup, Turn, copy_of
-from palestra.contest.rules.text import require_reason
+from palestra.contest.rules import require_reason
 from palestra.errors import Forbidden, Told, clean
 from palestra.text import Words
 

@@ -11,7 +11,7 @@ from palestra.contest.match.marks import can_be_played, counted, standing_of
 from palestra.contest.match.penalties import deducted, voided
 from palestra.contest.match.state import CaseState, Match, Turn
 from palestra.contest.match.turn import running_case
-from palestra.scoring.judged import Ended, Judged
+from palestra.scoring import Ended, Judged
 
 
 def judged(entries: Iterable[Entry], now: int) -> list[Judged]:

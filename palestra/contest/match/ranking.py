@@ -20,7 +20,7 @@ from palestra.contest.match.penalties import deducted, disqualified
 from palestra.contest.match.rules import MatchRules, weights_of
 from palestra.contest.match.state import Match
 from palestra.errors import Told
-from palestra.scoring.judged import Judged
+from palestra.scoring import Judged
 from palestra.text import Words
 
 Exact = Fraction | Decimal | int | str  # never a float: 0.1 + 0.2 is not 0.3 there

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from palestra.contest.match.cases import Group
-from palestra.contest.rules.model import MatchPlan, Phase, Rules
+from palestra.contest.rules import MatchPlan, Phase, Rules
 from palestra.errors import Told
 
 TOTAL_MS = 55 * 60_000  # of a team, preparation and switching included: in every preset, and no setting

@@ -10,7 +10,7 @@ from palestra.contest.match.events import MatchBody, MatchOpened
 from palestra.contest.match.fold import team_of
 from palestra.contest.match.setup import check_opening
 from palestra.contest.match.state import Match
-from palestra.contest.rules.model import Role
+from palestra.contest.rules import Role
 from palestra.errors import Forbidden, Told
 
 

@@ -12,8 +12,7 @@ from palestra.contest.match.draw import equal_slots
 from palestra.contest.match.events import Slot, SlotsPlanned
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Match
-from palestra.contest.rules.calendar import as_ms, local
-from palestra.contest.rules.model import MatchPlan, Phase
+from palestra.contest.rules import MatchPlan, Phase, as_ms, local
 from palestra.errors import Told
 
 USUAL_HOURS = (time(9), time(18))  # of a day, where a phase is given in whole days

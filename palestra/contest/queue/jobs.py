@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
 
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.tables import jobs as table
-from palestra.contest.storage.tables import workers as worker_table
+from palestra.contest.storage import jobs as table
+from palestra.contest.storage import reading, writing
+from palestra.contest.storage import workers as worker_table
 
 LEASE_MS = 30_000
 BEAT_MS = 10_000

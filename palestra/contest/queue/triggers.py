@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from palestra.contest.log import Body, State
 from palestra.contest.log import events as e
-from palestra.contest.log.events import Body
-from palestra.contest.log.state import State
-from palestra.contest.rules.model import track_of
+from palestra.contest.rules import track_of
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):

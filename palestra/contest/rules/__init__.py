@@ -1,0 +1,20 @@
+"""contest.toml: its keys, values, checks, the reader and the writer; days and quotas in the contest's time zone.
+
+May be touched only compatibly: files of running contests must stay readable (docs/contest-file.md).
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.contest.rules import calendar, model, reader, values
+    from palestra.contest.rules.calendar import NEVER, as_ms, duration, expected_name, local, quota_told, told
+    from palestra.contest.rules.keys import CONTEST, Key, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION
+    from palestra.contest.rules.model import Audience, MatchPlan, Phase, Quota, Role, Rules, Verification, encode, track_of
+    from palestra.contest.rules.reader import parse, read, template
+    from palestra.contest.rules.text import require_reason
+    from palestra.contest.rules.values import Unfit, opening
+    from palestra.contest.rules.writer import written
+else:
+    __getattr__ = lazy_exports(__name__)

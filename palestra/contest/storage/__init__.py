@@ -1,0 +1,19 @@
+"""Where a contest keeps things: database and migrations, files by digest, uploads, recordings, data to download.
+
+May be touched only compatibly: tables change by a migration. Hostile input: uploads.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.contest.storage import downloads, tables
+    from palestra.contest.storage.database import connect, migrate, open_database, reading, sqlite_address, writing
+    from palestra.contest.storage.downloads import Manifest, fetch
+    from palestra.contest.storage.files import DIGEST, DamagedFile, Files, MissingFile, sync
+    from palestra.contest.storage.recordings import decisions_of, keep, recorded
+    from palestra.contest.storage.tables import answered, events, identities, jobs, keys, live, passwords, settings, snapshots, tries, workers
+    from palestra.contest.storage.uploads import UnknownUpload, Upload, Uploads, WrongOffset, clean_name
+else:
+    __getattr__ = lazy_exports(__name__)

@@ -87,7 +87,7 @@ def pack_truth(track: Track, data: Path, files: Files, progress: Advance = lambd
 
 def pack_starter(track: Track, files: Files) -> Pack:
     """The starter kit, in a folder of its own: made-up practice data with its truth, and what to begin with."""
-    from palestra.datasets.starter_kit import write_kit
+    from palestra.datasets import write_kit
 
     with files.aside() as folder:
         write_kit(track, folder / "kit" / track.id)

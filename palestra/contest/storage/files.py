@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, urlsplit
 
 from palestra.errors import PalestraError, clip, refuse
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 from palestra.text import human_bytes
 
 if TYPE_CHECKING:

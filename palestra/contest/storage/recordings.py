@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 
 from palestra.contest.storage.files import Files
-from palestra.live.recording import Recording
-from palestra.live.stream import Decision
+from palestra.live import Decision, Recording
 
 TEAMS = "teams.json"  # in the archive: under which name each submission played
 

@@ -23,7 +23,7 @@ from palestra.contest.storage.database import reading, writing
 from palestra.contest.storage.files import Files, digest_of, require_digest, sync
 from palestra.contest.storage.tables import uploads as table
 from palestra.errors import Told, refuse
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 from palestra.text import human_bytes
 
 Purpose = Literal["answers", "bundle"]

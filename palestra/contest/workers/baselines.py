@@ -7,12 +7,12 @@ from pathlib import Path
 
 from palestra import registry
 from palestra.contest.log import events as e
-from palestra.contest.log.clock import new_id
-from palestra.contest.rules.model import track_of
-from palestra.contest.storage.files import Files
+from palestra.contest.log import new_id
+from palestra.contest.rules import track_of
+from palestra.contest.storage import Files
 from palestra.contest.workers.score import Assignment, Outcome, data_of
-from palestra.datasets.redact import LONG_AGO
-from palestra.entrants.bundle import PROGRAM
+from palestra.datasets import LONG_AGO
+from palestra.entrants import PROGRAM
 from palestra.evaluation import solve as solving
 from palestra.parallel import WORKERS
 

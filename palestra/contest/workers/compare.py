@@ -13,7 +13,7 @@ import polars as pl
 
 from palestra.errors import PalestraError
 from palestra.records import Track
-from palestra.scoring.score import ABOUT
+from palestra.scoring import ABOUT
 
 FIRST = 40  # rows that are kept to be shown; a page folds away longer tables
 AGAIN = " again"
@@ -96,7 +96,7 @@ def _plain(track: Track, answers: pl.DataFrame, columns: list[str]) -> pl.DataFr
 
 def _with_masks(rows: pl.DataFrame, submitted: pl.DataFrame, again: pl.DataFrame, tolerance: float) -> pl.DataFrame:
     """Masks whose bytes differ are opened: of them the share of pixels counts that are of another class."""
-    from palestra.tracks.eye_segmentation.format import open_mask
+    from palestra.tracks.eye_segmentation import open_mask
 
     places = [dict(zip(table["trial"], table.select(MASK).rows(), strict=True)) for table in (submitted, again)]
     apart, same = rows["apart"].to_list(), rows["same"].to_list()

@@ -1,6 +1,6 @@
 """Which work a job is: one function for each kind, called in a process of its own."""
 
-from palestra.contest.rules.model import track_of
+from palestra.contest.rules import track_of
 from palestra.contest.workers.score import Assignment, Outcome, check, data_of, guarded, score, sheet_of, write_report
 
 

@@ -15,13 +15,11 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from palestra.contest.log import events as e
-from palestra.contest.log.chain import last_seq
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.tables import events, live
+from palestra.contest.log import last_seq
+from palestra.contest.storage import events, live, reading, writing
 from palestra.contest.workers.score import Entrant
 from palestra.errors import clean
-from palestra.live.follower import Moment
-from palestra.live.standings import Standing
+from palestra.live import Moment, Standing
 from palestra.records import Sitting, Track
 
 CHANNEL = "palestra_live"  # on which PostgreSQL tells listeners that there is something new

@@ -17,11 +17,9 @@ from typing import Literal
 import msgspec
 
 from palestra.contest.log import events as e
-from palestra.contest.log.clock import wall_clock
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.storage.database import connect
-from palestra.contest.storage.files import Files
-from palestra.contest.storage.recordings import decisions_of, keep, recorded
+from palestra.contest.log import wall_clock
+from palestra.contest.rules import Phase, track_of
+from palestra.contest.storage import Files, connect, decisions_of, keep, recorded
 from palestra.contest.workers import copies
 from palestra.contest.workers.live_notes import Commentary, LiveNotes
 from palestra.contest.workers.score import (
@@ -37,18 +35,14 @@ from palestra.contest.workers.score import (
     sheet_of,
     submitted,
 )
+from palestra.entrants import Called, Entry
 from palestra.entrants import open
-from palestra.entrants.open import Called, Entry
 from palestra.errors import PalestraError, Told, clean
+from palestra.live import Decision, NotReady, Play, Played, Recording, Stopped, answers_of, heard
 from palestra.live import run as playing
-from palestra.live.answers import answers_of, heard
-from palestra.live.follower import Stopped
-from palestra.live.recording import Recording
-from palestra.live.run import NotReady, Play, Played
-from palestra.live.stream import Decision
 from palestra.records import Case, Sitting, Tick, Track
 from palestra.sandbox import sandbox
-from palestra.scoring.score import Scored
+from palestra.scoring import Scored
 
 RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
 Ending = Literal["done", "stopped", "failed"]

@@ -14,17 +14,16 @@ import numpy as np
 
 from palestra.contest.boards import public_part
 from palestra.contest.log import events as e
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.storage.files import Files
+from palestra.contest.rules import Phase, track_of
+from palestra.contest.storage import Files
 from palestra.contest.workers import copies
 from palestra.errors import PalestraError, Refused
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Track
 from palestra.report import page as report
-from palestra.scoring import score as scoring
+from palestra.scoring import Scored, Sheet, collect
 from palestra.scoring import score_file
-from palestra.scoring.score import Scored, Sheet
-from palestra.scoring.submission import collect
+from palestra.scoring import score as scoring
 
 MESSAGE = 2_000  # characters of what a contestant is told
 

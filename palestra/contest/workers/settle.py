@@ -7,15 +7,13 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, Engine
 
-from palestra.contest.boards.ranking import entry_of
-from palestra.contest.contest import Contest
+from palestra.contest import Contest
+from palestra.contest.boards import entry_of
+from palestra.contest.log import Body, Bundle, Run, State, Submission
 from palestra.contest.log import events as e
-from palestra.contest.log.events import Body
-from palestra.contest.log.state import Bundle, Run, State, Submission
+from palestra.contest.queue import Job, Order
 from palestra.contest.queue import jobs
-from palestra.contest.queue.jobs import Job
-from palestra.contest.queue.triggers import Order
-from palestra.contest.rules.model import track_of
+from palestra.contest.rules import track_of
 from palestra.contest.workers.score import Assignment, Entrant, Failure, Other, Outcome
 from palestra.contest.workers.worker import Fault
 

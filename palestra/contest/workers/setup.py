@@ -5,8 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from palestra.contest.contest import Contest
-from palestra.contest.location import Place
+from palestra.contest import Contest, Place
 from palestra.contest.workers import predict
 from palestra.contest.workers.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
 from palestra.contest.workers.jobs import do, warm_up

@@ -11,21 +11,20 @@ import msgspec
 import polars as pl
 
 from palestra.contest.log import events as e
-from palestra.contest.rules.model import Verification, track_of
-from palestra.contest.storage.files import Files
-from palestra.contest.storage.recordings import decisions_of, recorded
+from palestra.contest.rules import Verification, track_of
+from palestra.contest.storage import Files, decisions_of, recorded
 from palestra.contest.workers import verify_report
 from palestra.contest.workers.compare import Comparison, compare, differences, summed
 from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
 from palestra.contest.workers.predict import LIMITS, predicted
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.errors import PalestraError
-from palestra.live.answers import answers_of
+from palestra.live import answers_of
 from palestra.records import Text, Track
-from palestra.report.page import Block
+from palestra.report import Block
 from palestra.sandbox import sandbox
+from palestra.scoring import collect
 from palestra.scoring import score
-from palestra.scoring.submission import collect
 from palestra.text import Words, human_bytes
 
 __all__ = ["Comparison", "compare", "verify"]

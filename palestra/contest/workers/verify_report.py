@@ -8,7 +8,7 @@ import polars as pl
 from palestra.contest.workers.compare import Comparison
 from palestra.errors import clean
 from palestra.records import Text, Track
-from palestra.report.page import Block, Cell, Page, Table, as_text, column_title, write_page
+from palestra.report import Block, Cell, Page, Table, as_text, column_title, write_page
 from palestra.text import Words
 
 PRINTED = 40  # lines at the end of what the program printed
@@ -37,7 +37,7 @@ def blocks(
     ])  # fmt: skip
     apart = rows["apart"].drop_nulls()
     if (apart > 0).any():
-        from palestra.report.figures import cumulative
+        from palestra.report import cumulative
 
         yield cumulative({"all answers": apart.to_numpy()}, "difference", "How far answers lie apart")
     if found.different:

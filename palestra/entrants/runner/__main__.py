@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from palestra.entrants.frames import Frame, Header, Receiver, send
+from palestra.entrants import Frame, Header, Receiver, send
 from palestra.errors import clean
 from palestra.sandbox.plan import SOCKET_FD
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from palestra.entrants.frames import Frame
+from palestra.entrants import Frame
 from palestra.entrants.runner.__main__ import words
 
 MOST_NUMBERS = 4096  # in one answer: several hundred actions

@@ -18,7 +18,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from palestra.entrants.frames import Header, Receiver, send
+from palestra.entrants import Header, Receiver, send
 
 
 @dataclass

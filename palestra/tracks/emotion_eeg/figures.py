@@ -14,9 +14,27 @@ from numpy.typing import NDArray
 from scipy import signal
 
 from palestra.errors import refuse
-from palestra.report.figures import ACCENT, FAINT, HEAT, INK, SECOND, SERIES, drawn, svg
-from palestra.report.images import DARK, GREEN, GRID, PAPER, VERMILION, Colour, Image
-from palestra.report.page import Block, Cell, Chart, Table
+from palestra.report import (
+    ACCENT,
+    DARK,
+    FAINT,
+    GREEN,
+    GRID,
+    HEAT,
+    INK,
+    PAPER,
+    SECOND,
+    SERIES,
+    VERMILION,
+    Block,
+    Cell,
+    Chart,
+    Colour,
+    Image,
+    Table,
+    drawn,
+    svg,
+)
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import BATCH_2, CHANNELS, EMOTIONS, RATE_HZ, VALENCES, Span, Video

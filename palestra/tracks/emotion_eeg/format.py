@@ -21,9 +21,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import folder, open_regular, replacing, shown_name
-from palestra.formats.pickle_numpy import Calls, Unfit
-from palestra.formats.pickle_reader import BROKEN_PICKLE, SIZED, _Machine, read_pickle
+from palestra.formats import (
+    BROKEN_PICKLE,
+    SIZED,
+    Calls,
+    Unfit,
+    _Machine,
+    folder,
+    open_regular,
+    read_pickle,
+    replacing,
+    shown_name,
+)
 from palestra.text import human_bytes
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg.experiment import CHANNELS, FILMS, LABELS, RATE_HZ, ROWS, Event, Piece, Video, events

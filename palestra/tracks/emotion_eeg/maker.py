@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.records import Order, Part, Plan
 from palestra.tracks.emotion_eeg.experiment import (
     ANNOUNCED,

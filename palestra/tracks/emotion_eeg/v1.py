@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.evaluation.protocols import CROSS_DATA, k_fold, leave_one_out
+from palestra.evaluation import CROSS_DATA, k_fold, leave_one_out
 from palestra.records import (
     Dataset,
     Display,
@@ -38,7 +38,7 @@ from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
+    from palestra.report import Block
 
 PACKET = RATE_HZ // 5  # samples that are sent at once
 PER_DECISION = 5  # packets

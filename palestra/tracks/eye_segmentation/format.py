@@ -23,11 +23,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import Faults, clip, refuse
-from palestra.formats.archive import Members, open_members
-from palestra.formats.files import folder, regular_file, replacing
-from palestra.formats.json_strings import scan_strings
-from palestra.formats.people import with_people
-from palestra.formats.pickle_reader import read_pickle
+from palestra.formats import (
+    Members,
+    folder,
+    open_members,
+    read_pickle,
+    regular_file,
+    replacing,
+    scan_strings,
+    with_people,
+)
 from palestra.tracks.eye_segmentation.masks import decode_mask, encode_mask, read_npy_mask, read_png_mask
 
 RELEASE = "openEDS2020-SparseSegmentation"

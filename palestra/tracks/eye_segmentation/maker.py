@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.eyes.cohort import (
     SEGMENTATION_PEOPLE,
     draw_cast,

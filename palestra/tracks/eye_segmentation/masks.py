@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.formats.png import read_grey_png
+from palestra.formats import read_grey_png
 
 SHAPE = (400, 640)
 LAST_CLASS = 3

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import Faults, Refused, UnknownName
-from palestra.evaluation.protocols import CROSS_DATA, k_fold, leave_one_out
+from palestra.evaluation import CROSS_DATA, k_fold, leave_one_out
 from palestra.metrics.bootstrap import unit_sums
 from palestra.metrics.iou import count_overlap, iou, mean_iou_global, mean_iou_image
 from palestra.parallel import usable_cores
@@ -25,8 +25,7 @@ from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
-    from palestra.report.video import Film
+    from palestra.report import Block, Film
 
 HIDDEN = ("test_GT", openeds.PICKLE)  # where the release keeps its labels, in a folder or beside it
 CLASSES_ZH = ("背景", "巩膜", "虹膜", "瞳孔")
@@ -182,7 +181,7 @@ def blank(trials: pl.DataFrame) -> pl.DataFrame:
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     """The frame with the true mask and with the answer laid over it."""
-    from palestra.report.images import beside, overlay, read_image
+    from palestra.report import beside, overlay, read_image
 
     sequence, name = str(row["trial"]).split("/")[-2:]  # an experiment of a protocol may stand before it
     image = read_image(openeds.image_file(data, sequence, int(Path(name).stem)))
@@ -194,8 +193,7 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
 
 def film(data: Path, what: str) -> "Film":
     """A sequence, named as S_3: every frame, with its label laid over it where one is given."""
-    from palestra.report.images import beside, overlay, read_image
-    from palestra.report.video import Film
+    from palestra.report import Film, beside, overlay, read_image
 
     rows = openeds.read_frames(data).filter(pl.col("sequence") == what)
     if rows.is_empty():
@@ -215,7 +213,7 @@ def make(order: Order) -> Plan:
 
 
 def describe(data: Path) -> "list[Block]":
-    from palestra.report.figures import label_ratio, people_table
+    from palestra.report import label_ratio, people_table
 
     frames = openeds.read_frames(data)
     about = openeds.read_metadata(data)

@@ -16,11 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import Refused, clip, refuse
-from palestra.formats.files import folder, folders_in
-from palestra.formats.json_vectors import most_bytes as most_vector_bytes
-from palestra.formats.json_vectors import read_vectors, write_vectors
-from palestra.formats.number_lists import read_numbers
-from palestra.formats.people import with_people
+from palestra.formats import folder, folders_in, read_numbers, read_vectors, with_people, write_vectors
+from palestra.formats import most_bytes as most_vector_bytes
 
 RELEASE = "openEDS2020-GazePrediction"
 SPLITS = ("train", "validation", "test")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.errors import PalestraError
 from palestra.eyes.cohort import GAZE_PEOPLE, draw_cast, eye_of, flipped, headset, write_people, write_png
 from palestra.eyes.simulator.movements import MOVEMENTS, Trace, draw_mover, pick_windows, watch
@@ -19,7 +19,7 @@ from palestra.eyes.simulator.people import Profile, scaled
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Camera, Look, Person, mirrored
 from palestra.eyes.simulator.targets import FARTHEST_CM, NEAREST_CM, STATUSES, Targets, random_pattern, ring_pattern
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.records import Order, Part, Plan
 from palestra.tracks.gaze_prediction.format import GIVEN, RELEASE, STEPS, write_labels
 

@@ -18,8 +18,7 @@ from palestra.reduce import mean_of, mean_of_shares, mean_over
 from palestra.tracks.gaze_prediction import format as openeds
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
-    from palestra.report.video import Film
+    from palestra.report import Block, Film
 
 
 def trials(data: Path) -> pl.DataFrame:
@@ -70,7 +69,7 @@ def blank(trials: pl.DataFrame) -> pl.DataFrame:
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     """The last picture that was given, with the direction that came and the one that was predicted."""
-    from palestra.report.images import beside, plane, read_image
+    from palestra.report import beside, plane, read_image
 
     sequence = str(row["trial"]).split("/")[0]
     eye = read_image(openeds.image_file(data, "test", sequence, openeds.GIVEN - 1))
@@ -85,8 +84,7 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
 
 def film(data: Path, what: str) -> "Film":
     """A sequence, named as train/0003: the eye, and where it looks in each frame for whoever has the labels."""
-    from palestra.report.images import beside, plane, read_image
-    from palestra.report.video import Film
+    from palestra.report import Film, beside, plane, read_image
 
     split, _, sequence = what.partition("/")
     if split not in openeds.SPLITS or sequence not in openeds.read_sequences(data, split):
@@ -112,7 +110,7 @@ def make(order: Order) -> Plan:
 
 
 def describe(data: Path) -> "list[Block]":
-    from palestra.report.figures import gaze_distribution, people_table
+    from palestra.report import gaze_distribution, people_table
 
     # The paper prints the test split's distribution as well; whoever has the labels sees it.
     splits_labelled = ("train", "validation", "test") if openeds.has_test_labels(data) else ("train", "validation")

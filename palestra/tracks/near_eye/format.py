@@ -20,10 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import refuse
-from palestra.formats.csv_table import read_table, write_table
-from palestra.formats.files import folder, folders_in
-from palestra.formats.number_lists import read_numbers
-from palestra.formats.people import read_people_file
+from palestra.formats import folder, folders_in, read_numbers, read_people_file, read_table, write_table
 from palestra.metrics.angles import angles_deg_columns
 
 KEY = ("person", "group", "frame")
@@ -120,7 +117,7 @@ def directions(x: str, y: str, distance: pl.Expr) -> dict[str, pl.Expr]:
 
 def picture(eyes: Iterable[Path], row: Mapping[str, Any]) -> NDArray[np.uint8]:
     """Both eyes, with the true point and the answer on a small plan of the display."""
-    from palestra.report.images import beside, plane, read_image
+    from palestra.report import beside, plane, read_image
 
     points = {"truth": (row["truth_x"], row["truth_y"]), "answer": (row["x"], row["y"])}
     return beside(*map(read_image, eyes), plane(points, half_width=0.45 * row["plane_distance"]))

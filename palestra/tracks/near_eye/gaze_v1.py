@@ -19,7 +19,7 @@ from palestra.reduce import mean_of, mean_of_shares
 from palestra.tracks.near_eye import format as on_disk
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
+    from palestra.report import Block
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def make(order: Order) -> Plan:
 
 
 def describe(data: Path) -> "list[Block]":
-    from palestra.report.figures import gaze_distribution, people_table
+    from palestra.report import gaze_distribution, people_table
 
     points = {part: on_disk.read_points(data, part) for part in ("train", "calibration")}
     distance = pl.lit(on_disk.read_plane_distance(data))

@@ -13,8 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palestra.metrics.quantiles import at_shares, position
-from palestra.report.figures import ACCENT, FAINT, SECOND, drawn, svg
-from palestra.report.page import Cell, Chart, Table, number
+from palestra.report import ACCENT, FAINT, SECOND, Cell, Chart, Table, drawn, number, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

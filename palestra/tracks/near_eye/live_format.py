@@ -17,8 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import refuse
-from palestra.formats.files import folder, folders_in, read_bytes
-from palestra.formats.number_lists import read_numbers
+from palestra.formats import folder, folders_in, read_bytes, read_numbers
 from palestra.tracks.near_eye.format import EYES
 
 KEY = ("tester", "point")

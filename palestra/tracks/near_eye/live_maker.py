@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.eyes.cohort import SEGMENTATION_PEOPLE, draw_cast, write_people
 from palestra.eyes.simulator.people import Profile, draw_profiles, scaled
-from palestra.formats.csv_table import write_table
+from palestra.formats import write_table
 from palestra.records import Order, Part, Plan
 from palestra.tracks.near_eye.maker import (
     SAMPLE_FRAMES,

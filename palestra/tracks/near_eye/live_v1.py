@@ -42,7 +42,7 @@ from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_format as live
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
+    from palestra.report import Block
 
 CAPTURE_S = 0.5  # from when a point appears until both eyes are photographed
 
@@ -166,7 +166,7 @@ def make(order: Order) -> Plan:
 
 def describe(data: Path) -> "list[Block]":
     """Who is in it, and where the training points are. Where the testers look is hidden."""
-    from palestra.report.figures import gaze_distribution, people_table
+    from palestra.report import gaze_distribution, people_table
 
     train, points = on_disk.read_points(data, "train"), live.read_points(data)
     distance = pl.lit(on_disk.read_plane_distance(data))

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.eyes.cohort import (
     HALF_PUPIL_DISTANCE_CM,
     SEGMENTATION_PEOPLE,

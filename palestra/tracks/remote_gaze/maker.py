@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.datasets.order import rng_for, write_made
+from palestra.datasets import rng_for, write_made
 from palestra.eyes.simulator.movements import draw_mover
 from palestra.records import Order, Part, Plan
 from palestra.tracks.remote_gaze import eyediap

@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
+from palestra.evaluation import CROSS_DATA, OTHER, SAME, Experiment, Protocol, k_fold, leave_one_out
 from palestra.evaluation import study as studying
-from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, Experiment, Protocol, k_fold, leave_one_out
 from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
 from palestra.reduce import Reduce, among, growth_of_means, mean_of_means
 from palestra.tracks.remote_gaze import eyediap
@@ -25,8 +25,7 @@ from palestra.tracks.remote_gaze.eyediap.measures import POINT, RAYS, judged, me
 from palestra.tracks.remote_gaze.eyediap.view import without_targets
 
 if TYPE_CHECKING:
-    from palestra.report.page import Block
-    from palestra.report.video import Film
+    from palestra.report import Block, Film
 
 BOTH_CONDITIONS = ("14", "15", "16")  # the report's text names 12 to 14; by its own table only these have both
 
@@ -269,7 +268,7 @@ def _over_sessions(column: str, condition: pl.Expr) -> Reduce:
 
 def charts(rows: pl.DataFrame) -> "list[Block]":
     """Where heads were turned that made it hard."""
-    from palestra.report.figures import direction_map
+    from palestra.report import direction_map
 
     kept = rows.filter(_evaluated() & pl.col("answered"))
     if kept.is_empty():
@@ -280,7 +279,7 @@ def charts(rows: pl.DataFrame) -> "list[Block]":
 
 def describe(data: Path) -> "list[Block]":
     """The sessions that there are, and what was annotated."""
-    from palestra.report.page import Table
+    from palestra.report import Table
 
     rows: list[list[str | int]] = []
     for name in eyediap.sessions(data):

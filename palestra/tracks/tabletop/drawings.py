@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from palestra.tracks.tabletop.catalogue import Catalogue, is_round
+from palestra.tracks.tabletop.case_catalogue import Catalogue, is_round
 from palestra.tracks.tabletop.simulator.arm import BASE
 from palestra.tracks.tabletop.simulator.cameras import CAMERAS
 from palestra.tracks.tabletop.simulator.objects import (

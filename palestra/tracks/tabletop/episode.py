@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.live.episode import Action, Wish
+from palestra.live import Action, Wish
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.simulator.goals import Facts
 from palestra.tracks.tabletop.simulator.table import Table

@@ -13,9 +13,7 @@ import numpy as np
 import polars as pl
 
 from palestra.records import Text
-from palestra.report.figures import ACCENT, FAINT, SECOND, drawn, svg
-from palestra.report.images import Image, beside
-from palestra.report.page import Block, Cell, Chart, Gallery, Table
+from palestra.report import ACCENT, FAINT, SECOND, Block, Cell, Chart, Gallery, Image, Table, beside, drawn, svg
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.simulator.case import Case
@@ -146,7 +144,7 @@ def _stretches(held: Any) -> list[tuple[int, int]]:
 
 def data_blocks(data: Path) -> list[Block]:
     """What there is to practise on, with pictures; hidden cases are only counted."""
-    from palestra.report.images import png
+    from palestra.report import png
 
     index = on_disk.read_index(data)
     counts = index.group_by("group", "set", maintain_order=True).len()

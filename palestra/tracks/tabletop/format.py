@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import FileFaults, read_bytes, shown_name, write_bytes
+from palestra.formats import FileFaults, read_bytes, shown_name, write_bytes
 from palestra.tracks.tabletop.format_checks import check_case, check_goals
 from palestra.tracks.tabletop.simulator.cameras import calibration
 from palestra.tracks.tabletop.simulator.case import GROUPS

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from palestra.errors import clip
-from palestra.formats.files import FileFaults
+from palestra.formats import FileFaults
 from palestra.tracks.tabletop.simulator.arm import BASE, HIGH, JOINTS, LOW
 from palestra.tracks.tabletop.simulator.case import GROUPS, Case
 from palestra.tracks.tabletop.simulator.goals import RULES, SubGoal

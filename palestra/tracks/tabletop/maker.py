@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from palestra.datasets.order import write_made
+from palestra.datasets import write_made
 from palestra.records import Order, Part, Plan
 from palestra.tracks.tabletop import format as on_disk
 

@@ -3,10 +3,10 @@
 import math
 from pathlib import Path
 
-from palestra.contest.manual.blocks import Block, Cell, Drawing, Grid, Heading, Prose, Section
+from palestra.contest.manual import Block, Cell, Drawing, Grid, Heading, Prose, Section
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
-from palestra.tracks.tabletop.catalogue import (
+from palestra.tracks.tabletop.case_catalogue import (
     GROUP_TITLES,
     Catalogue,
     catalogue,

@@ -11,20 +11,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from palestra.contest.contest import Contest
+from palestra.contest import Contest
+from palestra.contest.match import (
+    SIMULATOR,
+    Match,
+    MatchBody,
+    MatchOpened,
+    SimulatedCase,
+    SimulatedGoal,
+    Who,
+    apply,
+    at_time,
+    current,
+    decide,
+    is_over,
+    marks_of,
+    opened,
+    preparation,
+)
+from palestra.contest.match import Entry as Event
 from palestra.contest.match import events as e
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.events import Entry as Event
-from palestra.contest.match.events import MatchBody, MatchOpened
-from palestra.contest.match.fold import apply, at_time, opened
-from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
-from palestra.contest.match.state import Match
-from palestra.contest.match.state_machine import decide
-from palestra.contest.match.turn import current, is_over
-from palestra.entrants.open import Entry
+from palestra.entrants import Entry
+from palestra.live import Action, Clock, Line, Step
 from palestra.live import episode_run
-from palestra.live.episode import Action, Step
-from palestra.live.stream import Clock, Line
 from palestra.records import Case
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.episode import TableWorld, read

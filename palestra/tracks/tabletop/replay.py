@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from palestra import console
 from palestra.errors import UnknownName
-from palestra.live.recording import Recording
-from palestra.report.images import GREEN, INK, PAPER, Image, beside
-from palestra.report.video import Film, write_film
+from palestra.live import Recording
+from palestra.report import DARK, GREEN, PAPER, Film, Image, beside, write_film
 from palestra.tracks.tabletop.episode import TableWorld
 from palestra.tracks.tabletop.simulator.case import Case
 from palestra.tracks.tabletop.simulator.goals import Progress
@@ -88,10 +87,13 @@ def _frames(case: Case, actions: Actions, who: str) -> Iterator[Image]:
 
 def _frame(world: TableWorld, progress: Progress, who: str) -> Image:
     pictures = beside(*(world.table.picture(name, SIDE_PX) for name in ("side", "top")))
-    lines = [(f"{who}   {world.table.time_s:5.1f} s", INK), *((line, INK) for line in _wrapped(world.case.said("en")))]
+    lines = [
+        (f"{who}   {world.table.time_s:5.1f} s", DARK),
+        *((line, DARK) for line in _wrapped(world.case.said("en"))),
+    ]
     for goal in progress.goals:
         holds = progress.holding[goal.id]
-        lines.append((f"[{'x' if holds else ' '}] {goal.en}", GREEN if holds else INK))
+        lines.append((f"[{'x' if holds else ' '}] {goal.en}", GREEN if holds else DARK))
     words = np.full((LINE_PX * len(lines) + 14, pictures.shape[1], 3), PAPER, np.uint8)
     for number, (line, colour) in enumerate(lines):
         text = line.encode("ascii", "replace").decode()[: LETTERS + 4]

@@ -8,20 +8,18 @@ import msgspec
 from palestra import registry
 from palestra.contest.decisions import access, organiser, promotion, rescoring, teams
 from palestra.contest.decisions import submissions as submitting
+from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
-from palestra.contest.log.clock import new_id
-from palestra.contest.log.state import State
+from palestra.contest.queue import Order
 from palestra.contest.queue import jobs
-from palestra.contest.queue.triggers import Order
-from palestra.contest.rules.reader import parse
-from palestra.contest.rules.text import require_reason
-from palestra.contest.storage.database import writing
+from palestra.contest.rules import parse, require_reason
+from palestra.contest.storage import writing
 from palestra.errors import Told
 from palestra.text import Words
+from palestra.web import Site, in_thread
 from palestra.web.actions.accounts import WithReason
 from palestra.web.actions.registry import Done, action
-from palestra.web.auth.middleware import Caller
-from palestra.web.site import Site, in_thread
+from palestra.web.auth import Caller
 
 Moment = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]  # ms; calendars end somewhere, and so do contests
 Title = Annotated[str, msgspec.Meta(max_length=200)]

@@ -2,17 +2,16 @@
 
 import msgspec
 
+from palestra.contest.decisions import declaration_digest
 from palestra.contest.decisions import access, submissions, teams
-from palestra.contest.decisions.teams import declaration_digest
+from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
-from palestra.contest.log.clock import new_id
-from palestra.contest.log.state import State
 from palestra.errors import Told
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.actions.accounts import Named, WithReason
 from palestra.web.actions.registry import Done, Nothing, action
-from palestra.web.auth.middleware import Caller
-from palestra.web.site import Site
+from palestra.web.auth import Caller
 
 
 class MakeTeam(msgspec.Struct, frozen=True):

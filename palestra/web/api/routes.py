@@ -8,20 +8,15 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 
-from palestra.contest.rules.model import Rules
-from palestra.contest.rules.writer import written
+from palestra.contest.rules import Rules, written
 from palestra.errors import Missing
-from palestra.web.actions.idempotency import perform
-from palestra.web.actions.registry import ACTIONS, Action, Done, require_plain
-from palestra.web.auth.middleware import SESSION, caller_of, needs, organisers_only, viewer_from
-from palestra.web.auth.request import address_of, language_of
+from palestra.web import Site, in_thread
+from palestra.web.actions import ACTIONS, Action, Done, perform, require_plain
+from palestra.web.auth import SESSION, address_of, caller_of, language_of, needs, organisers_only, viewer_from
+from palestra.web.models import Contest, Me, there
 from palestra.web.models import missing
 from palestra.web.models import public as v
-from palestra.web.models.api import Contest, Me
-from palestra.web.models.missing import there
-from palestra.web.site import Site, in_thread
-from palestra.web.text.rules_in_words import as_public
-from palestra.web.text.translate import shown
+from palestra.web.text import as_public, shown
 from palestra.web.views import public, team, upload_limits
 
 Id = str
@@ -106,7 +101,7 @@ def log(
 ) -> list[dict[str, Any]]:
     """The log, event by event."""
     from palestra.contest.log import chain as contest_log
-    from palestra.contest.storage.database import reading
+    from palestra.contest.storage import reading
 
     with reading(site.contest.engine) as connection:
         rows = contest_log.rows(connection, after, after + count)

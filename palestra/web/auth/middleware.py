@@ -16,14 +16,12 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from sqlalchemy.exc import DBAPIError
 
+from palestra.contest import NOBODY, Viewer, viewer_of
 from palestra.contest.accounts import tokens
-from palestra.contest.visibility import NOBODY, Viewer, viewer_of
 from palestra.errors import Forbidden, SignedOut, Told
+from palestra.web import Site, render
 from palestra.web.auth.request import is_program, language_of
-from palestra.web.models.api import Problem
-from palestra.web.models.public import ErrorPage
-from palestra.web.rendering import render
-from palestra.web.site import Site
+from palestra.web.models import ErrorPage, Problem
 
 log = logging.getLogger("palestra.web")
 SESSION, BROWSER = "palestra_session", "palestra_browser"

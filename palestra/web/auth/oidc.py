@@ -21,7 +21,7 @@ import httpx
 import msgspec
 from sqlalchemy import Connection, insert, select
 
-from palestra.contest.storage.tables import identities
+from palestra.contest.storage import identities
 from palestra.errors import Told, clean, clip
 from palestra.web.auth.id_token import Identity, identity_of, same
 

@@ -7,14 +7,12 @@ from urllib.parse import quote
 from litestar import MediaType, Request, Response
 
 from palestra.errors import SignedOut
-from palestra.web.actions.registry import ACTIONS
-from palestra.web.auth.middleware import FormRunOut, caller_of, require_csrf
-from palestra.web.auth.request import came_from, is_program, language_of, local_path
-from palestra.web.errors import problem_of
+from palestra.web import problem_of, render
+from palestra.web.actions import ACTIONS
+from palestra.web.auth import FormRunOut, caller_of, came_from, is_program, language_of, local_path, require_csrf
 from palestra.web.forms.refill import Sent, refilled
 from palestra.web.forms.refusal import fields_of, page_at, refused
-from palestra.web.models.public import ErrorPage
-from palestra.web.rendering import render
+from palestra.web.models import ErrorPage
 
 
 async def require_own_form(request: Request[Any, Any, Any]) -> Response[Any] | None:

@@ -9,12 +9,10 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import FormMultiDict
 
 from palestra.errors import PalestraError
-from palestra.web.auth.middleware import BROWSER, caller_of
-from palestra.web.auth.request import NO_PAGES, language_of, local_path
-from palestra.web.errors import page, problem_of
+from palestra.web import page, problem_of, render
+from palestra.web.auth import BROWSER, NO_PAGES, caller_of, language_of, local_path
 from palestra.web.forms.refill import Sent, refilled
-from palestra.web.models.public import ErrorPage
-from palestra.web.rendering import render
+from palestra.web.models import ErrorPage
 
 OF_THE_CONNECTION = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
 OF_A_BODY = (b"content-type", b"content-length", b"transfer-encoding")

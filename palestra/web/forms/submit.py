@@ -12,17 +12,15 @@ from litestar import MediaType, Request, Response, post
 from litestar.datastructures import FormMultiDict
 from litestar.response import Redirect
 
-from palestra.contest.rules.values import Unfit, opening
+from palestra.contest.rules import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
-from palestra.web.actions.idempotency import perform
-from palestra.web.actions.registry import ACTIONS, Done, require_plain
-from palestra.web.api.routes import keep_session
-from palestra.web.auth.middleware import caller_of, needs, organisers_only
-from palestra.web.auth.request import language_of, local_path
+from palestra.web import Site
+from palestra.web.actions import ACTIONS, Done, perform, require_plain
+from palestra.web.api import keep_session
+from palestra.web.auth import caller_of, language_of, local_path, needs, organisers_only
 from palestra.web.forms.refusal import fields_of, refused
-from palestra.web.models.public import Notice
-from palestra.web.site import Site
-from palestra.web.text.catalogue import say
+from palestra.web.models import Notice
+from palestra.web.text import say
 
 NOTICE = "palestra_notice"
 NOTICE_S = 60  # that a notice waits for the page that shows it

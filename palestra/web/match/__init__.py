@@ -1,0 +1,15 @@
+"""The referees' table in browsers: pages of referees, head referee and team, the hall's screen, results.
+
+May be touched freely; a view shows nothing that is not the viewer's to know.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.web.match import screen, topics
+    from palestra.web.match.hall import HALL
+    from palestra.web.match.pages import MATCHES
+else:
+    __getattr__ = lazy_exports(__name__)

@@ -4,12 +4,11 @@ referee who has signed, and to the head referee; the instruction is known to oth
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palestra.contest.log.state import State
+from palestra.contest import sees_bench, sees_case, sees_marks, sees_turn
+from palestra.contest.log import State
+from palestra.contest.match import CaseState, Match, Scene, Turn, Who, case_of
 from palestra.contest.match import marks
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.state import CaseState, Match, Scene, Turn, case_of
-from palestra.contest.visibility import sees_bench, sees_case, sees_marks, sees_turn
-from palestra.scoring.judged import Judged
+from palestra.scoring import Judged
 from palestra.text import Words
 from palestra.web.match import models as v
 

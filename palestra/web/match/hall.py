@@ -3,14 +3,13 @@
 from litestar import MediaType, Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from palestra.contest.manual.build import pack, source_of
-from palestra.web.auth.middleware import viewer_from
-from palestra.web.auth.request import language_of
+from palestra.contest.manual import pack, source_of
+from palestra.web import Site
+from palestra.web.auth import language_of, viewer_from
 from palestra.web.match import screen
 from palestra.web.match.results import results
-from palestra.web.pages.public import Asked, show
-from palestra.web.site import Site
-from palestra.web.views.manual import page_of
+from palestra.web.pages import Asked, show
+from palestra.web.views import page_of
 
 
 @get("/matches/{match:str}/screen", sync_to_thread=False, include_in_schema=False)

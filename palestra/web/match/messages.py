@@ -5,17 +5,14 @@ from typing import Any
 
 import msgspec
 
-from palestra.contest.log.events import Body
-from palestra.contest.log.state import State
+from palestra.contest import Viewer
+from palestra.contest.log import Body, State
+from palestra.contest.match import Match, MatchBody, Who
 from palestra.contest.match import events as m
 from palestra.contest.match import state_machine as table
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.events import MatchBody
-from palestra.contest.match.state import Match
-from palestra.contest.storage.files import DIGEST
-from palestra.contest.visibility import Viewer
+from palestra.contest.storage import DIGEST
 from palestra.errors import Forbidden, Told
-from palestra.web.site import Site, in_thread
+from palestra.web import Site, in_thread
 
 PHOTO_BYTES = 6 << 20
 PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png", b"RIFF": "image/webp"}

@@ -10,9 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from palestra.contest.match.event_kinds import Part
-from palestra.contest.match.marks import Standing
-from palestra.contest.match.rules import MatchRules
+from palestra.contest.match import MatchRules, Part, Standing
 from palestra.text import Words
 
 TurnState = Literal["waiting", "next", "playing", "over", "published"]

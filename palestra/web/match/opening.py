@@ -7,20 +7,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from palestra.contest.log.clock import new_id
-from palestra.contest.log.events import Body
-from palestra.contest.log.state import State
+from palestra.contest import takes_part
+from palestra.contest.log import Body, State, new_id
+from palestra.contest.match import Entrant, Group, MatchOpened, MatchRules, Thing, match_rules
 from palestra.contest.match import state_machine as table
-from palestra.contest.match.cases import Entrant, Group, Thing
-from palestra.contest.match.events import MatchOpened
-from palestra.contest.match.rules import MatchRules, match_rules
-from palestra.contest.rules.model import MatchPlan, Phase, Rules
-from palestra.contest.storage.files import Files
-from palestra.contest.visibility import takes_part
+from palestra.contest.rules import MatchPlan, Phase, Rules
+from palestra.contest.storage import Files
 from palestra.errors import Told
-from palestra.web.actions.registry import Done, action
-from palestra.web.auth.middleware import Caller
-from palestra.web.site import Site, in_thread
+from palestra.web import Site, in_thread
+from palestra.web.actions import Done, action
+from palestra.web.auth import Caller
 
 TRACK = "tabletop-manip"
 
@@ -115,14 +111,14 @@ def _sheet(site: Site, phase: Phase, data: OpenMatch, rules: MatchRules) -> Shee
 
 def read_sheet(data: Path, hidden: bool, most: int | None, files: Files) -> Sheet:
     """The cases of a data set with their sub-goals, at most so many of a group; layouts go into the file store."""
-    from palestra.tracks.tabletop import catalogue
+    from palestra.tracks.tabletop import catalogue, sheet
     from palestra.tracks.tabletop import format as on_disk
 
     practice = on_disk.read_cases(data, False)
     secret = on_disk.read_cases(data, True) if hidden else []
     goals = on_disk.read_goals(data, secret) if hidden else {}
     cases = [replace(case, goals=goals.get(case.id, case.goals)) for case in secret or practice]
-    known = catalogue.catalogue(practice, secret)  # published numbers stay
+    known = catalogue(practice, secret)  # published numbers stay
     laid = {case.id: layout_of(case, list(known.numbers(case.scene).values())) for case in cases}
 
     def kept(group: Group) -> Group:
@@ -130,15 +126,14 @@ def read_sheet(data: Path, hidden: bool, most: int | None, files: Files) -> Shee
         stored = tuple(msgspec.structs.replace(case, layout=files.put(laid[case.id])) for case in chosen)
         return msgspec.structs.replace(group, cases=stored)
 
-    groups = tuple(kept(group) for group in catalogue.sheet(cases, known))
+    groups = tuple(kept(group) for group in sheet(cases, known))
     standing = {number for group in groups for case in group.cases for number in case.things}
     return Sheet(groups, tuple(thing for thing in known.things if thing.number in standing))
 
 
 def layout_of(case: Any, numbers: Sequence[int]) -> bytes:
     """The recorded reference layout: what stands where, in metres, with the ground that each thing covers."""
-    from palestra.tracks.tabletop.simulator.arm import BASE
-    from palestra.tracks.tabletop.simulator.objects import TABLE_LENGTH, TABLE_WIDTH, footprint
+    from palestra.tracks.tabletop import BASE, TABLE_LENGTH, TABLE_WIDTH, footprint
 
     things = [
         {

@@ -5,13 +5,12 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
 from palestra.errors import Forbidden, Missing
-from palestra.web.auth.middleware import viewer_from
+from palestra.web import Site
+from palestra.web.auth import viewer_from
 from palestra.web.match.api import MATCH_API
 from palestra.web.match.messages import who_is
 from palestra.web.match.view import matches_page, table_page
-from palestra.web.pages.desk import FOR_ORGANISERS
-from palestra.web.pages.public import Asked, show
-from palestra.web.site import Site
+from palestra.web.pages import FOR_ORGANISERS, Asked, show
 
 PLACES = {"referee": "referee", "head": "head", "organiser": "head", "team": "team"}
 

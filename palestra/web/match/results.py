@@ -8,20 +8,29 @@ from itertools import pairwise
 
 import msgspec
 
-from palestra.contest.boards.ranking import exact
-from palestra.contest.log.state import State
-from palestra.contest.match.cases import cases_of
-from palestra.contest.match.clock import shown as clock_text
-from palestra.contest.match.outcomes import outcomes_of
-from palestra.contest.match.penalties import deducted
-from palestra.contest.match.ranking import Placed, Tally, ranked, tallies, why, with_online
-from palestra.contest.match.rules import weights_of
-from palestra.contest.match.state import Match, Turn, case_of
-from palestra.contest.rules.model import track_of
-from palestra.contest.visibility import Viewer
-from palestra.scoring.judged import Judged
+from palestra.contest import Viewer
+from palestra.contest.boards import exact
+from palestra.contest.log import State
+from palestra.contest.match import (
+    Match,
+    Placed,
+    Tally,
+    Turn,
+    case_of,
+    cases_of,
+    deducted,
+    outcomes_of,
+    ranked,
+    tallies,
+    weights_of,
+    why,
+    with_online,
+)
+from palestra.contest.match import shown as clock_text
+from palestra.contest.rules import track_of
+from palestra.scoring import Judged
 from palestra.text import Words
-from palestra.web.site import Site
+from palestra.web import Site
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -12,21 +12,31 @@ from typing import Literal
 
 import msgspec
 
-from palestra.contest.match.available_actions import at_table
-from palestra.contest.match.cases import Case, Group
-from palestra.contest.match.clock import shown as clock_text
-from palestra.contest.match.fold import at_time
-from palestra.contest.match.marks import counted
-from palestra.contest.match.ranking import Placed, Tally, ranked, why
-from palestra.contest.match.rules import TOTAL_MS
-from palestra.contest.match.state import CaseState, Match, Turn, case_of
-from palestra.contest.match.turn import case_left_ms, current, is_over
+from palestra.contest.match import (
+    TOTAL_MS,
+    Case,
+    CaseState,
+    Group,
+    Match,
+    Placed,
+    Tally,
+    Turn,
+    at_table,
+    at_time,
+    case_left_ms,
+    case_of,
+    counted,
+    current,
+    is_over,
+    ranked,
+    why,
+)
+from palestra.contest.match import shown as clock_text
 from palestra.text import Words
+from palestra.web import Site, render
 from palestra.web.match.models import Dial
 from palestra.web.match.results import published
-from palestra.web.rendering import render
-from palestra.web.site import Site
-from palestra.web.stream.feed import Said, Write
+from palestra.web.stream import Said, Write
 
 TOPICS = {"hall": "赛场大屏"}
 MOST_ROWS = 8  # of the standing that fit beside a case

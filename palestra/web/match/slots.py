@@ -5,19 +5,16 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from palestra.contest.log.events import Body
-from palestra.contest.log.state import State
+from palestra.contest.log import Body, State
+from palestra.contest.match import Match, SlotsPlanned, timetable_of
 from palestra.contest.match import state_machine as table
 from palestra.contest.match import timetable as slots
-from palestra.contest.match.events import SlotsPlanned
-from palestra.contest.match.state import Match
-from palestra.contest.match.timetable import timetable_of
-from palestra.contest.rules.model import MatchPlan, Phase
-from palestra.web.actions.registry import Done, action
-from palestra.web.auth.middleware import Caller
+from palestra.contest.rules import MatchPlan, Phase
+from palestra.web import Site
+from palestra.web.actions import Done, action
+from palestra.web.auth import Caller
 from palestra.web.match import models as v
 from palestra.web.match.messages import who_is
-from palestra.web.site import Site
 
 MINUTE_MS = 60_000
 Moment = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]  # ms

@@ -2,11 +2,8 @@
 
 import msgspec
 
-from palestra.contest.log.state import State
-from palestra.contest.match.available_actions import ASK, Option, options
-from palestra.contest.match.costs import LABELS
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.state import Match, case_of
+from palestra.contest.log import State
+from palestra.contest.match import ASK, LABELS, Match, Option, Who, case_of, options
 from palestra.text import Words
 from palestra.web.match.case_view import name_in
 from palestra.web.match.models import Choice, Step

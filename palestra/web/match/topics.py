@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from palestra.contest.match.events import MatchBody
-from palestra.contest.visibility import Viewer
+from palestra.contest import Viewer
+from palestra.contest.match import MatchBody
+from palestra.web import Site, render
 from palestra.web.match.messages import who_is
 from palestra.web.match.models import TablePage
 from palestra.web.match.view import match_view
-from palestra.web.rendering import render
-from palestra.web.site import Site
-from palestra.web.stream.feed import Said, Write
-from palestra.web.views.public import frame
+from palestra.web.stream import Said, Write
+from palestra.web.views import frame
 
 TOPICS = {"match": "比赛", "bench": "裁判长席", "side": "参赛队席"}
 TEMPLATES = {"bench": "match/head_body.html", "side": "match/team_body.html"}

@@ -2,24 +2,30 @@
 
 from fractions import Fraction
 
+from palestra.contest import Viewer, sees_bench, sees_turn
+from palestra.contest.match import (
+    TOTAL_MS,
+    Appeal,
+    Match,
+    Note,
+    Penalty,
+    Thing,
+    Turn,
+    Who,
+    at_table,
+    at_time,
+    deducted,
+    outcomes_of,
+    tally,
+)
 from palestra.contest.match import turn as flow
-from palestra.contest.match.available_actions import at_table
-from palestra.contest.match.cases import Thing
-from palestra.contest.match.event_kinds import Who
-from palestra.contest.match.fold import at_time
-from palestra.contest.match.outcomes import outcomes_of
-from palestra.contest.match.penalties import deducted
-from palestra.contest.match.ranking import tally
-from palestra.contest.match.rules import TOTAL_MS
-from palestra.contest.match.state import Appeal, Match, Note, Penalty, Turn
-from palestra.contest.visibility import Viewer, sees_bench, sees_turn
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.match import models as v
 from palestra.web.match.case_view import Eyes, case_view, name_in
 from palestra.web.match.messages import who_is
 from palestra.web.match.slots import next_round, slots_of
 from palestra.web.match.steps import LABELS_BY_KIND, steps_of
-from palestra.web.site import Site
 
 
 def match_view(site: Site, match_id: str, viewer: Viewer, team: str = "", now: int = 0) -> v.MatchView:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from palestra.contest.rules.model import Quota
+from palestra.contest.rules import Quota
 from palestra.records import Estimate
 from palestra.text import Words
 

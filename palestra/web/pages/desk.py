@@ -10,22 +10,20 @@ from litestar.params import Parameter
 from litestar.response import Redirect, Stream
 
 from palestra.contest.log import chain
-from palestra.contest.storage.database import reading
+from palestra.contest.storage import reading
 from palestra.errors import Missing, PalestraError
-from palestra.web.actions.desk import Amend
-from palestra.web.api.transfers import READING
-from palestra.web.auth.middleware import organisers_only, viewer_from
-from palestra.web.auth.request import address_of, language_of
-from palestra.web.forms.refusal import fields_of, refused
-from palestra.web.forms.submit import notice_of
-from palestra.web.forms.submit import read as read_form
+from palestra.web import Site, in_thread
+from palestra.web.actions import Amend
+from palestra.web.api import READING
+from palestra.web.auth import address_of, language_of, organisers_only, viewer_from
+from palestra.web.forms import fields_of, notice_of, refused
+from palestra.web.forms import read as read_form
+from palestra.web.models import there
 from palestra.web.models import missing
-from palestra.web.models.missing import there
 from palestra.web.pages.public import REPORT_POLICY, Asked, report_in, show
-from palestra.web.site import Site, in_thread
-from palestra.web.views import audit as show_audit
+from palestra.web.views import ORGANISER
 from palestra.web.views import desk, judging
-from palestra.web.views.desk import ORGANISER
+from palestra.web.views import audit as show_audit
 
 FOR_ORGANISERS: dict[str, Any] = {"guards": [organisers_only], "include_in_schema": False}
 CSV = "text/csv; charset=utf-8"

@@ -6,22 +6,19 @@ from litestar import MediaType, Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
+from palestra.contest import score_seen, sees_submission
 from palestra.contest.accounts import tokens as keys
-from palestra.contest.decisions.teams import digest_of
-from palestra.contest.visibility import score_seen, sees_submission
+from palestra.contest.decisions import digest_of
 from palestra.errors import SignedOut
-from palestra.report.bilingual import only
-from palestra.web.auth.middleware import caller_of, viewer_from
-from palestra.web.auth.request import address_of, language_of, local_path
-from palestra.web.errors import page
-from palestra.web.forms.submit import Kept, as_notice, notice_of
+from palestra.report import only
+from palestra.web import Site, in_thread, page, render
+from palestra.web.auth import address_of, caller_of, language_of, local_path, viewer_from
+from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.models import live as lv
+from palestra.web.models import there
 from palestra.web.models import missing
 from palestra.web.models import people as pv
-from palestra.web.models.missing import there
-from palestra.web.rendering import render
-from palestra.web.site import Site, in_thread
-from palestra.web.text.translate import shown
+from palestra.web.text import shown
 from palestra.web.views import certificate as show_award
 from palestra.web.views import live, public, upload_limits
 from palestra.web.views import rules as show_rules

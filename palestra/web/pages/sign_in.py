@@ -10,18 +10,15 @@ from sqlalchemy import Connection, select
 
 from palestra.contest.accounts import tokens
 from palestra.contest.decisions import teams
-from palestra.contest.log.clock import new_id
-from palestra.contest.log.state import State
-from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.tables import settings as kept_settings
+from palestra.contest.log import State, new_id
+from palestra.contest.storage import reading, writing
+from palestra.contest.storage import settings as kept_settings
 from palestra.errors import Missing, Told
-from palestra.web.actions.registry import Done
-from palestra.web.api.routes import keep_session
+from palestra.web import Site, in_thread
+from palestra.web.actions import Done
+from palestra.web.api import keep_session
+from palestra.web.auth import Caller, Identity, address_of, caller_of
 from palestra.web.auth import oidc
-from palestra.web.auth.id_token import Identity
-from palestra.web.auth.middleware import Caller, caller_of
-from palestra.web.auth.request import address_of
-from palestra.web.site import Site, in_thread
 
 COOKIE = "palestra_outside"
 SEAL = "outside.seal"  # the setting that has the secret which cookies are sealed with

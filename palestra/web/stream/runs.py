@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Engine, select
 
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import live
+from palestra.contest.storage import live, reading
 
 KEPT = 2_000  # notes of one run in memory: more than a curve can show
 

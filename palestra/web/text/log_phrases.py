@@ -1,8 +1,7 @@
 """English sentences of ours and their Chinese: what the log keeps for people to read, and errors that have no Chinese
 of their own. Templates are as in palestra/i18n/phrasebook.py."""
 
-from palestra.i18n.faults import FAULT_PHRASES
-from palestra.i18n.runs import ATTEMPTS, ENDINGS, FRAMES, VERIFICATIONS
+from palestra.i18n import ATTEMPTS, ENDINGS, FAULT_PHRASES, FRAMES, VERIFICATIONS
 from palestra.web.text.rule_phrases import RULE_PHRASES
 
 # Names that nothing has, and errors of parts that speak English alone.

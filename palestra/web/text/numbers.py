@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from palestra.contest.rules.model import Quota
+from palestra.contest.rules import Quota
 from palestra.records import Estimate
 from palestra.web.text.catalogue import say, say_count
 

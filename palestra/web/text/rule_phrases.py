@@ -1,7 +1,7 @@
 """What faults of a contest file say, as palestra/contest rulebook, rule_values, rule_checks and toml_text say it; see
 translating.py. Templates are as in palestra/i18n/phrasebook.py."""
 
-from palestra.contest.rules.keys import TABLES
+from palestra.contest.rules import TABLES
 
 NEEDED = sorted({name for keys in TABLES.values() for name, key in keys.items() if key.needed})
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
+from palestra.contest.rules import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key, Phase, Rules, track_of
 from palestra.contest.rules import calendar, values
-from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key
-from palestra.contest.rules.model import Phase, Rules, track_of
 from palestra.text import Words
-from palestra.web.models.rules import RuleRow, RuleSection
+from palestra.web.models import RuleRow, RuleSection
 from palestra.web.text import numbers
 from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from palestra.errors import Told
-from palestra.i18n.phrasebook import Phrasebook
+from palestra.i18n import Phrasebook
 from palestra.web.models import desk as dv
 from palestra.web.models import live as lv
 from palestra.web.models import public as v

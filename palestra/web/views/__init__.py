@@ -1,0 +1,16 @@
+"""Builds what pages are given from the state, as far as the viewer may see it.
+
+May be touched freely; whatever is shown goes through palestra.contest's visibility.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.web.views import audit, certificate, desk, judging, live, manual, public, rules, team, upload_limits
+    from palestra.web.views.desk import ORGANISER
+    from palestra.web.views.manual import page_of
+    from palestra.web.views.public import frame
+else:
+    __getattr__ = lazy_exports(__name__)

@@ -11,15 +11,14 @@ from urllib.parse import urlencode
 import msgspec
 from sqlalchemy import Connection, Engine, Row, select
 
+from palestra.contest import Viewer
+from palestra.contest.log import Head, State
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
-from palestra.contest.log.chain import Head
-from palestra.contest.log.state import State
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import events as table
-from palestra.contest.visibility import Viewer
+from palestra.contest.storage import events as table
+from palestra.contest.storage import reading
+from palestra.web import Site
 from palestra.web.models import public as v
-from palestra.web.site import Site
 
 ROWS = 100  # on a page
 LOOKED_THROUGH = 50_000  # events in which a page looks for those of a kind; the next page goes on from there

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from palestra.contest.boards.ranking import Row
+from palestra.contest import Viewer, sees_awards, sight_of_board
+from palestra.contest.boards import Row
 from palestra.contest.log import chain
-from palestra.contest.rules.model import track_of
-from palestra.contest.storage.database import reading
-from palestra.contest.visibility import Viewer, sees_awards, sight_of_board
+from palestra.contest.rules import track_of
+from palestra.contest.storage import reading
 from palestra.records import Estimate
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.models import public as v
-from palestra.web.site import Site
 from palestra.web.views.public import column_of
 
 FINAL = v.Column(name="final", title=Words("Final score", "最终成绩"), unit="", better="higher")

@@ -6,23 +6,20 @@ import msgspec
 from sqlalchemy import func, select
 
 from palestra import registry
+from palestra.contest import Viewer, frozen_since, is_partial
+from palestra.contest.decisions import PLAYABLE, submissions_of
 from palestra.contest.decisions import organiser
-from palestra.contest.decisions.organiser import PLAYABLE
-from palestra.contest.decisions.submissions import submissions_of
+from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team
 from palestra.contest.log import chain
-from palestra.contest.log.state import UNDER_WAY, Copy, State, Submission, Team
+from palestra.contest.queue import Order
 from palestra.contest.queue import jobs
-from palestra.contest.queue.triggers import Order
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.rules.reader import parse
-from palestra.contest.rules.writer import written
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import jobs as jobs_table
-from palestra.contest.visibility import Viewer, frozen_since, is_partial
+from palestra.contest.rules import Phase, parse, track_of, written
+from palestra.contest.storage import jobs as jobs_table
+from palestra.contest.storage import reading
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.models import desk as dv
 from palestra.web.models import public as v
-from palestra.web.site import Site
 from palestra.web.views import live
 from palestra.web.views.public import link_of, phases_of, rules_versions, state_at
 from palestra.web.views.rules import changes, compared, require_other

@@ -6,21 +6,21 @@ from typing import Literal
 import msgspec
 from sqlalchemy import select
 
+from palestra.contest.boards import Row
 from palestra.contest.boards import ranking
-from palestra.contest.boards.ranking import Row
-from palestra.contest.decisions import promotion as promoting
+from palestra.contest.decisions import bundle_due
 from palestra.contest.decisions import rescoring
-from palestra.contest.decisions.submissions import bundle_due
-from palestra.contest.log.state import Bundle, Promotion, Rescoring, Score, State, Submission
+from palestra.contest.decisions import promotion as promoting
+from palestra.contest.log import Bundle, Promotion, Rescoring, Score, State, Submission
 from palestra.contest.queue import jobs
-from palestra.contest.rules.model import Phase, Rules, track_of
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import events as events_table
-from palestra.contest.storage.tables import jobs as jobs_table
+from palestra.contest.rules import Phase, Rules, track_of
+from palestra.contest.storage import events as events_table
+from palestra.contest.storage import jobs as jobs_table
+from palestra.contest.storage import reading
 from palestra.records import Estimate
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.models import desk as dv
-from palestra.web.site import Site
 from palestra.web.views.desk import ORGANISER, name_of
 from palestra.web.views.public import column_of, link_of, phases_of
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from palestra.contest.log.state import Run
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.visibility import NOBODY, Viewer, sight_of_board
+from palestra.contest import NOBODY, Viewer, sight_of_board
+from palestra.contest.log import Run
+from palestra.contest.rules import Phase, track_of
+from palestra.web import Site
 from palestra.web.models import live as lv
-from palestra.web.site import Site
-from palestra.web.stream.runs import Note
+from palestra.web.stream import Note
 from palestra.web.views import public
 
 SHOWN_AFTER_MS = 120_000  # a run's end stays on the screen so long

@@ -3,15 +3,14 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from palestra.contest.location import Place
-from palestra.contest.manual.blocks import Pack
-from palestra.contest.manual.build import Source, pack, source_of
-from palestra.contest.match.rules import phase_of_match
-from palestra.contest.rules.model import Rules
+from palestra.contest import Place
+from palestra.contest.manual import Pack, Source, pack, source_of
+from palestra.contest.match import phase_of_match
+from palestra.contest.rules import Rules
 from palestra.errors import UnknownName
-from palestra.formats.files import write_bytes
-from palestra.web.rendering import STATIC, render
-from palestra.web.text.catalogue import LANGUAGES, say
+from palestra.formats import write_bytes
+from palestra.web import STATIC, render
+from palestra.web.text import LANGUAGES, say
 
 
 def page_of(found: Pack, language: str) -> str:

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
+from palestra.contest import Sight, Viewer, frozen_since, sees, sees_awards, sight_of_board
+from palestra.contest.boards import Row
 from palestra.contest.boards import ranking
-from palestra.contest.boards.ranking import Row
-from palestra.contest.decisions.submissions import bundle_due
-from palestra.contest.log.state import State
-from palestra.contest.rules.model import Phase, Rules, track_of
-from palestra.contest.visibility import Sight, Viewer, frozen_since, sees, sees_awards, sight_of_board
+from palestra.contest.decisions import bundle_due
+from palestra.contest.log import State
+from palestra.contest.rules import Phase, Rules, track_of
 from palestra.records import Estimate, Metric, Track
 from palestra.text import Words
+from palestra.web import Site
 from palestra.web.models import public as v
-from palestra.web.site import Site
 
 SHOWN_METRICS = 4  # columns of a board
 

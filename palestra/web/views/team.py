@@ -4,15 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, func, select
 
-from palestra.contest.decisions import submissions as submitting
-from palestra.contest.decisions.access import licence_digest
-from palestra.contest.decisions.teams import declaration_digest
-from palestra.contest.log.state import Bundle, State, Submission
-from palestra.contest.rules.calendar import expected_name
-from palestra.contest.rules.model import Phase, track_of
-from palestra.contest.storage.database import reading
-from palestra.contest.storage.tables import jobs
-from palestra.contest.visibility import (
+from palestra.contest import (
     Viewer,
     is_partial,
     is_sealed,
@@ -22,10 +14,15 @@ from palestra.contest.visibility import (
     sees_truth,
     takes_part,
 )
+from palestra.contest.decisions import declaration_digest, licence_digest
+from palestra.contest.decisions import submissions as submitting
+from palestra.contest.log import Bundle, State, Submission
+from palestra.contest.rules import Phase, expected_name, track_of
+from palestra.contest.storage import jobs, reading
 from palestra.records import Track
+from palestra.web import Site
 from palestra.web.models import people as pv
 from palestra.web.models import public as v
-from palestra.web.site import Site
 from palestra.web.views import upload_limits
 from palestra.web.views.public import column_of, link_of, phases_of, shown_metrics, state_at, winners_of
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from palestra import registry
-from palestra.contest.rules.model import Phase
+from palestra.contest.rules import Phase
 from palestra.errors import PalestraError
 
 log = logging.getLogger("palestra.web")

@@ -23,7 +23,7 @@ from palestra.contest.rules.model import MatchPlan, Rules
 from palestra.errors import Told
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
-from palestra.tracks.tabletop.catalogue import catalogue, sheet, size_text
+from palestra.tracks.tabletop.case_catalogue import catalogue, sheet, size_text
 from palestra.tracks.tabletop.drawings import LAYOUT_SCALE, Sheet, layout, overview
 from palestra.tracks.tabletop.episode import TableWorld
 from palestra.tracks.tabletop.simulator.goals import RULES

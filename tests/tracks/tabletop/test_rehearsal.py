@@ -27,7 +27,7 @@ from palestra.contest.storage.files import Files
 from palestra.entrants import open
 from palestra.errors import PalestraError, UnknownName
 from palestra.tracks.tabletop import format as on_disk
-from palestra.tracks.tabletop.catalogue import catalogue, sheet
+from palestra.tracks.tabletop.case_catalogue import catalogue, sheet
 from palestra.tracks.tabletop.rehearsal import Logged, Rehearsal
 from tests.contest.bundles import PROGRAM, write_zip
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.errors import Faults, Refused, clip, refuse
-from palestra.formats.csv_table import read_table, write_table
-from palestra.formats.files import read_bytes, write_bytes
+from palestra.formats import read_bytes, read_table, write_bytes, write_table
 from palestra.tracks.remote_gaze.eyediap.measures import EYES, ORIGIN, POINT, RAYS, SIGHT
 
 KEY = ("experiment", "session", "frame")

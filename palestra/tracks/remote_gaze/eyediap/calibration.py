@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import decode_text, read_bytes
+from palestra.formats import decode_text, read_bytes
 from palestra.metrics.transforms import Camera, Display, Head, Pose, Sight, World
 from palestra.tracks.remote_gaze.eyediap.depth import DepthModel
 from palestra.tracks.remote_gaze.eyediap.names import Name, Which, existing_file

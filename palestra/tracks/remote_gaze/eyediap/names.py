@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from palestra.errors import UnknownName, refuse
-from palestra.formats.files import folder, folders_in
+from palestra.formats import folder, folders_in
 
 TARGETS = ("DS", "CS", "FT")  # a point that jumps on a screen, one that glides, a ball in the air
 HEADS = ("S", "M")  # rests, moves

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import decode_text, read_bytes
+from palestra.formats import decode_text, read_bytes
 from palestra.tracks.remote_gaze.eyediap.names import Name
 
 MAX_BYTES = 64_000_000

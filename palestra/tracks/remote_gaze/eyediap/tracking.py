@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import decode_text, read_bytes
+from palestra.formats import decode_text, read_bytes
 from palestra.tracks.remote_gaze.eyediap.calibration import ROTATION_WITHIN
 from palestra.tracks.remote_gaze.eyediap.names import Name, existing_file, session_file
 from palestra.tracks.remote_gaze.eyediap.states import read_states

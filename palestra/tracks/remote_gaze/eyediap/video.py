@@ -12,7 +12,7 @@ from av.video.reformatter import VideoReformatter
 from numpy.typing import NDArray
 
 from palestra.errors import refuse
-from palestra.formats.files import regular_file
+from palestra.formats import regular_file
 from palestra.tracks.remote_gaze.eyediap.calibration import camera
 from palestra.tracks.remote_gaze.eyediap.digits import drawn_index
 from palestra.tracks.remote_gaze.eyediap.names import Name, Which, existing_file

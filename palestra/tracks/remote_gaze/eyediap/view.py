@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from palestra.formats.files import read_bytes
+from palestra.formats import read_bytes
 from palestra.tracks.remote_gaze.eyediap.names import Name, session_file
 from palestra.tracks.remote_gaze.eyediap.states import MAX_BYTES, state_file
 from palestra.tracks.remote_gaze.eyediap.tracking import target_file

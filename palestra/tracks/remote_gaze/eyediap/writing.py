@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.formats.files import write_bytes
+from palestra.formats import write_bytes
 from palestra.metrics.transforms import KINECT_TO_WORLD, Camera, Head, World
 from palestra.tracks.remote_gaze.eyediap import calibration
 from palestra.tracks.remote_gaze.eyediap.depth import DepthModel, rgb_of

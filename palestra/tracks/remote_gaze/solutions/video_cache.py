@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
-from palestra.formats.files import replacing
+from palestra.formats import replacing
 from palestra.metrics.transforms import Camera, World
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.names import existing_file
@@ -140,7 +140,7 @@ def _files(data: Path, name: eyediap.Name, which: eyediap.Which) -> str:
 
 
 def _folder() -> Path:
-    from palestra.datasets.tiny import cache_folder  # stands after the solutions; where it keeps things is known there
+    from palestra.datasets import cache_folder  # stands after the solutions; where it keeps things is known there
 
     return cache_folder() / "remote-gaze"
 

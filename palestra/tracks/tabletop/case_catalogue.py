@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from palestra.contest.match.cases import Case, Goal, Group, Thing
+from palestra.contest.match import Case, Goal, Group, Thing
 from palestra.text import Words
 from palestra.tracks.tabletop.simulator import case as table_case
 from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
