@@ -10,8 +10,7 @@ import polars as pl
 
 from palestra.errors import PalestraError, Refused
 from palestra.records import Track
-from palestra.scoring import collect
-from palestra.scoring import score
+from palestra.scoring import collect, score
 
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
 

@@ -111,7 +111,7 @@ class Draws:
     weights: NDArray[np.float64]  # (resamples, units)
 
 
-Text = str | Words  # what is English alone is looked up in report_phrases.py
+Text = str | Words  # what is English alone is looked up in i18n/reports.py
 
 
 @dataclass(frozen=True)

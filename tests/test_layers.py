@@ -1,90 +1,289 @@
-"""Imports point one way, and what runs on bare machines uses what is there."""
+"""The rooms of the package: imports point one way and go through doors, and what runs on bare machines uses what is
+there. The order of the rooms is the diagram in docs/architecture.md. Imports inside functions and for type checkers
+count as any other."""
 
 import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from palestra.door import exports
 from tests import ROOT
 
 PACKAGE = ROOT / "palestra"
 STANDARD = {"numpy", "scipy", "cv2", "torch"}
-# folder → palestra modules or folders that it may import
-MAY_IMPORT = {
-    "worlds": {"worlds", "metrics"},
-    "metrics": {"metrics"},
-    "formats": {"formats", "metrics", "errors", "records", "worlds"},  # worlds: for the records that lie beside them
-    "collect": {"collect", "errors", "records"},
-    "tracks": {"formats", "metrics", "errors", "records", "reduce", "protocols", "studying"},
-    "makers": {"makers", "worlds", "formats", "errors", "records"},
-    "solutions": {"solutions", "worlds", "formats", "metrics", "errors", "records"},
-    "entrants": {"entrants", "formats", "errors", "records", "wire"},
-    "contest": {
-        *("contest", "metrics", "formats", "collect", "entrants", "errors", "records", "scoring", "saved", "registry"),
-        *("making", "solving", "packing", "pool", "playing", "following", "recording", "standings", "report", "reduce"),
-        *("starter", "console", "films"),
-    },
-}
+# Doors that export nothing, as start-up or a sandbox's list of imports matters there: their modules are imported.
+EMPTY = {"metrics", "eyes", "sandbox", "entrants.runner"}
+SPLIT = ("contest", "web")  # their folders are rooms of their own
+MOST_IN_ROOT, MOST_IN_FOLDER = 12, 22
+TOUCH = re.compile(r"touched|[Cc]hanges published numbers|Only as new events|Hostile input|Nothing imports from here")
+
+
+@dataclass(frozen=True)
+class Import:
+    """A module that another one imports, and the door that it came through."""
+
+    module: str
+    door: str | None
+    line: int
+
+
+def name_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def files() -> dict[str, Path]:
+    return {name_of(file): file for file in sorted(PACKAGE.rglob("*.py")) if "starter" not in str(file.parent)}
+
+
+@cache
+def doors() -> dict[str, dict[str, tuple[str, str]]]:
+    """What each package exports."""
+    return {name: exports(file.read_text()) for name, file in files().items() if file.name == "__init__.py"}
+
+
+def room_of(module: str) -> str:
+    """`live` for palestra.live.run, `contest.log` for palestra.contest.log.chain, "" for modules of the root."""
+    parts = module.split(".")[1:]
+    if not parts or (len(parts) == 1 and module not in doors()):
+        return ""
+    if parts[0] == "tracks":
+        return ".".join(parts[:2])
+    if parts[0] in SPLIT and len(parts) > 1 and f"palestra.{parts[0]}.{parts[1]}" in doors():
+        return ".".join(parts[:2])
+    return "entrants.runner" if parts[:2] == ["entrants", "runner"] else parts[0]
+
+
+def found(module: str, name: str) -> tuple[str, str | None]:
+    """The module that `from module import name` comes from, and the door on the way."""
+    if name in doors().get(module, {}):
+        place, original = doors()[module][name]
+        return (f"{place}.{original}" if f"{place}.{original}" in files() else place), module
+    inner = f"{module}.{name}"
+    return (inner, None) if inner in files() else (module, None)
+
+
+@cache
+def imports_of(module: str) -> tuple[Import, ...]:
+    """Everything of the package that a module imports, wherever in it."""
+    return tuple(_imports(ast.parse(files()[module].read_text())))
+
+
+def _imports(tree: ast.Module) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "palestra":
+                    yield Import(alias.name, None, node.lineno)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "palestra":
+            for alias in node.names:
+                yield Import(*found(node.module or "", alias.name), node.lineno)
+
+
+def crossing() -> Iterator[tuple[str, str, Import]]:
+    """Imports from one room to another, each with both rooms. Modules of the root belong to everybody."""
+    for module in files():
+        if module in doors() and module != "palestra":
+            continue  # a door and its own room may know each other
+        for one in imports_of(module):
+            mine, other = room_of(module), room_of(one.module)
+            if other and mine != other:
+                yield module, other, one
+
+
+def layers() -> list[set[str]]:
+    """The diagram in docs/architecture.md, from the bottom up."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    block = re.search(r"```rooms\n(.*?)```", text, re.DOTALL)
+    assert block, "docs/architecture.md has a block ```rooms"
+    lines = [line.partition("#")[0].split() for line in block[1].splitlines()]
+    return [set(line) for line in reversed(lines) if line]
+
+
+def test_every_room_is_in_the_diagram_once():
+    drawn = [room for layer in layers() for room in layer]
+    assert len(drawn) == len(set(drawn))
+    rooms = {room_of(module) for module in files()} - {""}
+    assert {room for room in rooms if not room.startswith("tracks.")} == set(drawn)
+
+
+def test_the_picture_of_the_rooms_shows_every_room():
+    picture = (ROOT / "docs" / "rooms.svg").read_text()
+    shown = set(re.findall(r"data-room=\"([\w.]+)\"", picture))
+    assert shown == {room for layer in layers() for room in layer}
+
+
+def test_imports_point_down_the_diagram():
+    level = {room: number for number, layer in enumerate(layers()) for room in layer}
+    wrong = []
+    for module, other, one in crossing():
+        mine = room_of(module)
+        mine = "tracks" if mine.startswith("tracks.") else mine
+        other = "tracks" if other.startswith("tracks.") else other
+        if mine and level[other] >= level[mine]:
+            wrong.append(f"{module}, line {one.line}: {mine} imports {one.module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_modules_of_the_root_import_no_room_above_the_lowest():
+    """But for the client of a server, which is for contestants, and the contract, which is for track authors."""
+    allowed = {"palestra.__main__": {"cli"}, "palestra.console": {"metrics", "scoring"}}
+    allowed["palestra.contract"] = {"scoring", "formats"}
+    allowed["palestra.client"] = allowed["palestra.remote"] = {"entrants", "web.models"}
+    for module, other, one in crossing():
+        if not room_of(module):
+            assert other in allowed.get(module, {"metrics"}), f"{module}, line {one.line}: {one.module}"
+
+
+def test_rooms_import_each_other_through_doors():
+    wrong = [
+        f"{module}, line {one.line}: {one.module} is not imported from the door of {other}"
+        for module, other, one in crossing()
+        if other not in EMPTY and one.door != f"palestra.{other}"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("door", sorted(doors()))
+def test_a_door_exports_what_is_there(door):
+    for name, (module, original) in doors()[door].items():
+        if f"{module}.{original}" in files():
+            continue
+        tree = ast.parse(files()[module].read_text())
+        assert original in _defined(tree), f"{door} exports {name} of {module}"
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    named: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            named.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            named.add(node.id)
+    return named
+
+
+def test_a_door_exports_what_another_room_uses():
+    used: dict[str, set[str]] = {}
+    for module in files():
+        for node in ast.walk(ast.parse(files()[module].read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in doors() and module != node.module:
+                used.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+    promised = {"palestra.cli": {"main"}}  # the command itself
+    for door, names in doors().items():
+        unused = set(names) - used.get(door, set()) - promised.get(door, set())
+        assert not unused or "eyediap" in door, f"{door} exports {unused}, which nobody imports from it"
+
+
+@pytest.mark.parametrize("door", sorted(doors()))
+def test_a_door_says_what_its_room_is_for_and_what_may_be_touched(door):
+    text = ast.get_docstring(ast.parse(files()[door].read_text())) or ""
+    assert len(text.split()) >= 5
+    parts = door.split(".")
+    if len(parts) <= 3 and door != "palestra":
+        assert TOUCH.search(text), f"{door} does not say what may be touched"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {
+        module: {one.module for one in imports_of(module)} - {module}
+        for module in files()
+        if module not in doors() or "eyediap" in module
+    }
+    assert [sorted(circle) for circle in circles(graph) if len(circle) > 1] == []
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Tarjan's strongly connected components."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    out: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph.get(node, ()):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            out.append(stack[at:])
+            del stack[at:]
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return out
+
+
+def test_a_circle_is_found():
+    assert [sorted(one) for one in circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) if len(one) > 1] == [
+        ["a", "b", "c"]
+    ]
+
+
+def test_no_folder_has_more_modules_than_one_can_look_through():
+    counts: dict[Path, int] = {}
+    for file in files().values():
+        if not file.name.startswith("__"):
+            counts[file.parent] = counts.get(file.parent, 0) + 1
+    assert counts.pop(PACKAGE) <= MOST_IN_ROOT
+    assert {str(folder): count for folder, count in counts.items() if count > MOST_IN_FOLDER} == {}
 
 
 def imports(file: Path, whole: bool) -> set[str]:
     """Modules that a file imports: at its top, or anywhere in it."""
     tree = ast.parse(file.read_text())
     nodes = ast.walk(tree) if whole else iter(tree.body)
-    found: set[str] = set()
+    named: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            named.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            found.add(node.module or "")
-            found.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "palestra")
-    return found
+            named.add(node.module or "")
+    return named
 
 
-def inside(names: set[str]) -> set[str]:
-    return {name.split(".")[1] for name in names if name.startswith("palestra.")}
+BARE = sorted(
+    file
+    for file in files().values()
+    if file.parent.name in ("metrics", "simulator") or file == PACKAGE / "tracks" / "emotion_eeg" / "simulator.py"
+)
 
 
-@pytest.mark.parametrize("folder", sorted(MAY_IMPORT))
-def test_a_folder_imports_only_what_stands_before_it(folder):
-    for file in (ROOT / folder).glob("*.py"):
-        assert inside(imports(file, whole=False)) <= MAY_IMPORT[folder], file.name
-
-
-BESIDES = {"worlds": {"mujoco"}, "metrics": set()}  # the robot table has its physics from there
-
-
-@pytest.mark.parametrize("folder", ["worlds", "metrics"])
-def test_worlds_and_metrics_need_numpy_scipy_and_opencv_alone(folder):
-    import sys
-
-    for file in (ROOT / folder).glob("*.py"):
-        outside = {name.split(".")[0] for name in imports(file, whole=True)} - {"palestra", "__future__"}
-        assert outside <= STANDARD | BESIDES[folder] | set(sys.stdlib_module_names), file.name
+@pytest.mark.parametrize("file", BARE, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_simulators_and_metrics_need_numpy_scipy_and_opencv_alone(file):
+    outside = {name.split(".")[0] for name in imports(file, whole=True)} - {"palestra", "__future__"}
+    physics = {"mujoco"} if "tabletop" in str(file) else set()
+    assert outside <= STANDARD | physics | set(sys.stdlib_module_names)
 
 
 def test_only_the_engine_of_the_table_imports_mujoco():
     """It chooses how to draw before MuJoCo is there; whoever imports MuJoCo first would take that choice away."""
-    found = {str(file.relative_to(ROOT)) for file in ROOT.rglob("*.py") if "mujoco" in imports(file, whole=True)}
-    assert found <= {"tracks/tabletop/simulator/engine.py"}
+    using = {str(file.relative_to(PACKAGE)) for file in files().values() if "mujoco" in imports(file, whole=True)}
+    assert using <= {"tracks/tabletop/simulator/engine.py"}
 
 
 def test_only_scoring_and_those_who_look_at_a_data_set_open_the_truth():
     """`track.truth(` opens what contestants must not see: few places may."""
-    allowed = {"scoring.py", "contract.py", "viewing.py"}
-    found = {file.name for file in ROOT.rglob("*.py") if ".truth(" in file.read_text()}
-    assert found <= allowed
-
-
-def test_packages_have_empty_init_files():
-    assert all(file.read_text() == "" for file in ROOT.rglob("__init__.py"))
+    allowed = {"scoring/score.py", "contract.py", "datasets/view.py"}
+    assert {str(file.relative_to(PACKAGE)) for file in files().values() if ".truth(" in file.read_text()} <= allowed
 
 
 def test_the_command_line_starts_without_heavy_libraries():
-    import subprocess
-    import sys
-
     heavy = ("polars", "numpy", "cv2", "matplotlib", "scipy", "torch", "rich", "mujoco")
-    code = f"import sys; import palestra.cli.app; print([name for name in {heavy} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    code = f"import sys; from palestra.cli import main; print([name for name in {heavy} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -38,16 +38,17 @@ def test_workers_end_with_their_parent_and_show_no_traceback(number, tmp_path):
     (tmp_path / "busy.py").write_text(
         textwrap.dedent("""
         import os, sys, time
-        from palestra import pool, cli
+        from palestra import parallel
+        from palestra.cli import app
 
         def work(item):
             os.write(1, b"%d\\n" % os.getpid())  # one write: two processes share the pipe
             time.sleep(600 if item else 0.01)
 
         if __name__ == "__main__":
-            cli.app = lambda: list(pool.in_processes(work, [0, 1, 2]))
+            app.app = lambda: list(parallel.in_processes(work, [0, 1, 2]))
             try:
-                cli.main()
+                app.main()
             except KeyboardInterrupt:
                 os._exit(130)
         """)

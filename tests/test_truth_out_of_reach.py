@@ -75,7 +75,7 @@ def test_what_is_sent_and_when_is_the_same_whatever_was_shown(data_sets, rule):
             (sitting.name, sitting.count, sitting.decisions, sitting.seconds, sitting.window_s)
             + (tick.due_s, tick.trial, tick.deadline_s, dict(tick.about))
             + tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in tick.payload.items())
-            for sitting in track(rule).stream(data)
+            for sitting in track(rule).stream.sittings(data)
             for tick in sitting.ticks()
         ]
 
@@ -86,12 +86,12 @@ def test_what_is_sent_and_when_is_the_same_whatever_was_shown(data_sets, rule):
 def test_what_contestants_may_know_of_the_trials_is_the_same_whatever_was_shown(data_sets):
     assert all_alike(track().trials(data).rows() for data in data_sets)
     assert all_alike(track().blank(track().trials(data)).rows() for data in data_sets)
-    assert all_alike(track().signal(data) for data in data_sets)
+    assert all_alike(track().stream.signal(data) for data in data_sets)
 
 
 def test_the_trigger_row_has_four_codes_and_no_other(data_sets):
     for data in data_sets:
-        for sitting in track().stream(data):
+        for sitting in track().stream.sittings(data):
             row = np.concatenate([tick.payload["packet"][-1] for tick in sitting.ticks()])
             assert [Event(10 + int(at), int(row[at])) for at in np.flatnonzero(row)] == SEEN
 
@@ -273,7 +273,7 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
     (home / "test" / "videos.csv").write_text(f"person,order\n{token},1 22\n")
     home.chmod(0o755)
     monkeypatch.setenv("PALESTRA_DATA", str(home))
-    later = [tick.payload["packet"] for sitting in track().stream(data) for tick in sitting.ticks()][-1]
+    later = [tick.payload["packet"] for sitting in track().stream.sittings(data) for tick in sitting.ticks()][-1]
     needles = {"data": token.encode(), "later": later[0, :8].tobytes(), "control": control.encode()}
     head = (
         f"NEEDLES_HEX = { ({name: raised(needle) for name, needle in needles.items()}) }\nSINCE = {time.time() - 60}\n"
@@ -291,5 +291,6 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
     assert found["environment"] == []
     assert found["descriptors"] == ["0", "1", "2", "3", "4", "5"]  # its own file, and the folder that is listed
     inside = {"palestra", "palestra.entrants", "palestra.entrants.frames", "palestra.sandbox.plan", "palestra.errors"}
+    inside |= {"palestra.door", "palestra.sandbox", "palestra.entrants.runner"}  # the doors on the way
     assert set(found["modules"]) <= inside
     assert Recording(tmp_path / f"run-{token}").head.data == str(home.resolve())

@@ -29,8 +29,7 @@ from palestra.contest.match import (
 )
 from palestra.contest.match import events as e
 from palestra.contest.rules import Phase, Rules
-from palestra.entrants import Called, Entry
-from palestra.entrants import open
+from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import READY_S, Clock, FastLine, Line, Play, VirtualClock, WallClock
 from palestra.records import Reply, Tick

@@ -10,8 +10,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
-from palestra.contest.log import VERSION, Body, Event, Now, State, apply, fold, for_writing, unpacked, wall_clock
-from palestra.contest.log import chain
+from palestra.contest.log import VERSION, Body, Event, Now, State, apply, chain, fold, for_writing, unpacked, wall_clock
 from palestra.contest.queue import queue, tasks_after
 from palestra.contest.storage import Files, reading, snapshots, writing
 from palestra.contest.storage import events as event_table

@@ -13,8 +13,7 @@ from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
 from palestra.contest.rules import read, track_of
-from palestra.contest.storage import Files, open_database, sqlite_address, writing
-from palestra.contest.storage import downloads
+from palestra.contest.storage import Files, downloads, open_database, sqlite_address, writing
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Track
 

@@ -22,8 +22,7 @@ from palestra.evaluation.learner import absolute, digest, gpus_of, load, weights
 from palestra.evaluation.protocols import Protocol
 from palestra.formats import replacing
 from palestra.records import Track
-from palestra.scoring import Scored, code_digest
-from palestra.scoring import score
+from palestra.scoring import Scored, code_digest, score
 
 if TYPE_CHECKING:
     from palestra.contest.workers import Executor

@@ -1,4 +1,4 @@
-"""What faults of files and bundles say, as palestra/formats, collect, tracks and entrants say it; see phrasing.py.
+"""What faults of files and bundles say, as palestra/formats, scoring, tracks and entrants say it; see phrasebook.py.
 
 `{n}`, `{m}` and `{k}` stand for numbers, other small letters for what is taken over as it is, a capital letter for a
 phrase of its own. The first template that fits is taken.

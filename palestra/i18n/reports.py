@@ -1,4 +1,4 @@
-"""What reports say in English, and its Chinese: tables, figures, notes. Templates as in phrasing.py.
+"""What reports say in English, and its Chinese: tables, figures, notes. Templates as in phrasebook.py.
 
 What belongs to one track alone may stand in its `chinese`; a test makes every track's report and finds what is missing.
 """

@@ -1,4 +1,4 @@
-"""What reports of runs and of verifications say in English, and its Chinese. Templates as in phrasing.py."""
+"""What reports of runs and of verifications say in English, and its Chinese. Templates as in phrasebook.py."""
 
 RUN = {
     "Latency over the run": "全程延迟",

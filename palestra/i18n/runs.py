@@ -1,4 +1,4 @@
-"""What is said of runs and programs in English, and its Chinese, for pages and reports. Templates as in phrasing.py."""
+"""What is said of runs and programs in English, and its Chinese. Templates as in phrasebook.py."""
 
 FRAMES = {
     "{Faults}\nWhat it printed last:\n{output}": "{Faults}\n最后的输出：\n{output}",

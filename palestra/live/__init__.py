@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from palestra.live.episode import Action, Step, Wish
     from palestra.live.follower import Moment, Stopped
     from palestra.live.recording import Recording, is_run
-    from palestra.live.run import NotReady, Play, Played, READY_S, require_live
+    from palestra.live.run import READY_S, NotReady, Play, Played, require_live
     from palestra.live.session import Guests, Replayed, play_live, register_version, replay_live, waiting_s
     from palestra.live.standings import Standing
     from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock

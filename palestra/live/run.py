@@ -14,8 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from palestra.entrants import Entry, Terms
-from palestra.entrants import open
+from palestra.entrants import Entry, Terms, open
 from palestra.errors import PalestraError
 from palestra.live import episode_run, recording, stream
 from palestra.live.answers import answers_of
@@ -29,8 +28,7 @@ from palestra.live.versions import Version, Versions, windows
 from palestra.live.wall_clock import WallClock
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.sandbox import Limits
-from palestra.scoring import Scored, Sheet
-from palestra.scoring import score_file
+from palestra.scoring import Scored, Sheet, score_file
 from palestra.scoring import score as scoring
 
 READY_S = 120.0  # to load a model

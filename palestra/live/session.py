@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from palestra import console, registry
-from palestra.entrants import Entry, TeamLine
-from palestra.entrants import open
+from palestra.entrants import Entry, TeamLine, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import recording
 from palestra.live.recording import Recording

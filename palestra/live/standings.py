@@ -14,8 +14,7 @@ from palestra.live.answers import heard, schema_of
 from palestra.live.stream import Decision
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
-from palestra.scoring import Sheet
-from palestra.scoring import score
+from palestra.scoring import Sheet, score
 
 LATENCIES = 2000  # of the newest answers that percentiles are taken of
 

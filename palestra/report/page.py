@@ -1,6 +1,6 @@
 """Report pages: what a run earned or what a data set holds, as one HTML file that opens anywhere, also offline.
 
-Pages are made in English and Chinese at once (report_words.py); what is written is one of them, or both in one file,
+Pages are made in English and Chinese at once (bilingual.py); what is written is one of them, or both in one file,
 for a server to choose from. A result's page shows the truth of the trials it pictures: it is for whoever may know it.
 """
 

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from palestra.text import Words
 from palestra.web.models import BoardRow, Column, ScreenTeam
-from palestra.web.text import LANGUAGES, Scale, say, say_count, scale_of, sparkline, whisker, words
-from palestra.web.text import numbers
+from palestra.web.text import LANGUAGES, Scale, numbers, say, say_count, scale_of, sparkline, whisker, words
 
 STATIC = Path(__file__).with_name("static")
 SHORT = 10  # letters of a digest that are shown
@@ -24,7 +23,7 @@ STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that h
 
 
 def render(template: str, language: str, **views: object) -> str:
-    """A page or a part of one. Pages need `frame` and `page`; see views.py."""
+    """A page or a part of one. Pages need `frame` and `page`; see models/public.py."""
     return _environment(language).get_template(template).render(**views)
 
 

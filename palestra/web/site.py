@@ -43,7 +43,9 @@ class Site:
     buckets: Buckets = field(init=False)
     pictured: Pictured = field(init=False)
     uploads: Uploads = field(init=False)
-    doing: dict[str, asyncio.Future[Any]] = field(default_factory=dict)  # what is to be done once: see once.py
+    doing: dict[str, asyncio.Future[Any]] = field(
+        default_factory=dict
+    )  # what is to be done once: see actions/idempotency.py
     runs: Runs = field(init=False)
 
     def __post_init__(self) -> None:

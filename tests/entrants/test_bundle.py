@@ -162,11 +162,11 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path, data):
 
 
 def test_a_solution_of_ours_becomes_a_bundle_that_names_its_class():
-    with written("palestra.solutions.some:Entropy") as one:
+    with written("palestra.tracks.some:Entropy") as one:
         text = (one.folder / PROGRAM).read_text()
         home = one.folder.parent
-    assert text == "from palestra.solutions.some import Entropy as MyAlgorithm\n"
-    with written("palestra.solutions.some:Entropy") as again, written("palestra.solutions.some:Other") as other:
+    assert text == "from palestra.tracks.some import Entropy as MyAlgorithm\n"
+    with written("palestra.tracks.some:Entropy") as again, written("palestra.solutions.some:Other") as other:
         assert one.digest == again.digest != other.digest
     assert not home.exists()
 

@@ -122,7 +122,7 @@ def test_everything_that_was_sent_is_recorded_with_when_it_was_due(tmp_path, dat
     sent = list(recording.ticks())
     expected = [
         (number, tick.due_s, tick.trial, zlib.crc32(tick.payload["x"].data))
-        for number, sitting in enumerate(hall.ticking().stream(data))
+        for number, sitting in enumerate(hall.ticking().stream.sittings(data))
         for tick in sitting.ticks()
     ]
     assert [(one.sitting, one.due_s, one.trial, one.checksum) for one in sent] == expected
@@ -219,7 +219,7 @@ def test_who_can_only_be_played_to_in_real_time_says_so(tmp_path, data):
 
 
 def test_programs_get_time_for_the_whole_stream_and_the_memory_that_was_asked_for(data):
-    terms = Play(memory_bytes=123_456_789, patience_s=7.0).terms(registry.track("ticking-v1").stream(data))
+    terms = Play(memory_bytes=123_456_789, patience_s=7.0).terms(registry.track("ticking-v1").stream.sittings(data))
     assert terms.limits.memory_bytes == 123_456_789 and terms.patience_s == 7.0 and not terms.trusted
     assert terms.limits.wall_s > 2 * 19 * 100.0
 

@@ -19,8 +19,8 @@ from palestra.sandbox import sandbox
 from palestra.sandbox.process import Running
 from palestra.sandbox.sandbox import Limits
 from tests import ROOT
-from tests.entrants.conftest import SHORT
 from tests.entrants.programs import DAEMONS, TRIES, until
+from tests.sandbox.ground import SHORT
 
 
 def test_a_program_runs_in_its_bundle_and_what_it_prints_is_kept(ground):
@@ -144,9 +144,9 @@ def test_everything_ends_when_we_are_killed(ground, gone, folder):
     code = f"""
 import sys, time, msgspec
 from pathlib import Path
-from palestra.entrants import sandbox, view
+from palestra.sandbox import mounts, sandbox
 backend = sandbox.Backend({ground.backend.name!r}, True, True, "", namespaces={ground.backend.namespaces})
-if {ground.python != sandbox.PYTHON}: view.interpreter = lambda: []
+if {ground.python != sandbox.PYTHON}: mounts.interpreter = lambda: []
 running = sandbox.start(backend, [{ground.python!r}, "main.py", {word!r}], Path({str(ground.bundle)!r}))
 while "ready" not in running.output: time.sleep(0.01)
 print("started", flush=True)

@@ -30,10 +30,20 @@ from palestra.contest.archive.folder_lock import turn
 from palestra.contest.archive.signature import MOST_BYTES as KEY_BYTES
 from palestra.contest.archive.signature import NAME as KEY_NAME
 from palestra.contest.archive.signature import write_private
-from palestra.contest.log import Head, Verdict
-from palestra.contest.log import chain, events
-from palestra.contest.storage import DamagedFile, Files, MissingFile, connect, migrate, open_database, reading, sqlite_address, sync, writing
-from palestra.contest.storage import tables
+from palestra.contest.log import Head, Verdict, chain, events
+from palestra.contest.storage import (
+    DamagedFile,
+    Files,
+    MissingFile,
+    connect,
+    migrate,
+    open_database,
+    reading,
+    sqlite_address,
+    sync,
+    tables,
+    writing,
+)
 from palestra.errors import PalestraError, refuse
 from palestra.formats import read_bytes, write_bytes
 from palestra.text import human_bytes

@@ -29,8 +29,7 @@ from palestra.contest.archive.readme import readme
 from palestra.contest.archive.signature import Key, pem_of
 from palestra.contest.archive.verify import LOG, MANIFEST, PUBLIC_KEY, SIGNATURE
 from palestra.contest.archive.zip_writer import Advance, Member, SealedZip, seal
-from palestra.contest.log import Event, Head, State, apply
-from palestra.contest.log import chain, events
+from palestra.contest.log import Event, Head, State, apply, chain, events
 from palestra.contest.rules import model as rulebook
 from palestra.contest.storage import Files, reading, sync
 from palestra.errors import PalestraError, UnknownName, refuse

@@ -1,4 +1,4 @@
-"""A whole contest again, from an archive that `exporting` wrote, in an empty place; whoever may have had it meanwhile.
+"""A whole contest again, from an archive that export.py wrote, in an empty place; whoever may have had it meanwhile.
 
 An archive is believed when all of it fits: the seal, the signature, every member's digest, the chain of the log. Until
 then it is a stranger's file. Whose key signed it is for people to compare.
@@ -30,13 +30,11 @@ from palestra.contest.archive.verify import (
     lines_of,
     seal_faults,
 )
-from palestra.contest.log import Event, Head, State, apply
-from palestra.contest.log import chain
+from palestra.contest.log import Event, Head, State, apply, chain
 from palestra.contest.log import events as e
 from palestra.contest.queue import Task, queue, tasks_after
 from palestra.contest.rules import NEVER
-from palestra.contest.storage import DIGEST, Files, writing
-from palestra.contest.storage import tables
+from palestra.contest.storage import DIGEST, Files, tables, writing
 from palestra.errors import PalestraError, clip, refuse
 from palestra.formats import BROKEN, open_members, regular_file, shown_name
 from palestra.text import human_bytes

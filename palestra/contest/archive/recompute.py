@@ -23,8 +23,7 @@ from palestra.contest.storage import Files
 from palestra.contest.workers import Assignment, OursToMend, data_of, sheet_of, submitted
 from palestra.errors import PalestraError
 from palestra.records import Estimate, Provenance, Result, Track
-from palestra.scoring import Scored, collect
-from palestra.scoring import score_file
+from palestra.scoring import Scored, collect, score_file
 from palestra.scoring import score as scoring
 
 CLOSE = 1e-9  # by which numbers may differ, relative to their size, and count as equal: another machine adds otherwise

@@ -12,10 +12,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from palestra.contest import Sight, Viewer
-from palestra.contest import visibility
-from palestra.contest.boards import DrawsOf, Entry, FinalRow, Row
-from palestra.contest.boards import ranking
+from palestra.contest import Sight, Viewer, visibility
+from palestra.contest.boards import DrawsOf, Entry, FinalRow, Row, ranking
 from palestra.contest.log import State, Submission, Team
 from palestra.contest.match import outcomes
 from palestra.contest.rules import Phase, track_of

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from palestra import registry
 from palestra.contest.log import State
-from palestra.contest.rules import TABLES, Phase, Rules
-from palestra.contest.rules import calendar, reader
+from palestra.contest.rules import TABLES, Phase, Rules, calendar, reader
 from palestra.errors import Refused
 
 SHOWN = 6  # differences that are named; the rest are counted

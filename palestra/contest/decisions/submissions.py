@@ -8,8 +8,7 @@ from palestra.contest import takes_part
 from palestra.contest.decisions.teams import folded, require_line
 from palestra.contest.log import UNDER_WAY, Stage, State, Submission
 from palestra.contest.log import events as e
-from palestra.contest.rules import Phase, Quota, Rules, require_reason, track_of
-from palestra.contest.rules import calendar
+from palestra.contest.rules import Phase, Quota, Rules, calendar, require_reason, track_of
 from palestra.errors import Told, clean, clip, refuse
 from palestra.records import Track
 from palestra.text import Words

@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from palestra.contest.log.clock import ClockSet, Now, for_writing, new_id, wall_clock, watched
     from palestra.contest.log.events import Body, Event, Promoted
     from palestra.contest.log.reducer import VERSION, apply, fold
-    from palestra.contest.log.state import Account, Bundle, Copy, Promotion, Rescoring, Run, Score, Shelf, Stage, State, Submission, Team, UNDER_WAY, Version, unpacked
+    from palestra.contest.log.state import (
+        UNDER_WAY,
+        Account,
+        Bundle,
+        Copy,
+        Promotion,
+        Rescoring,
+        Run,
+        Score,
+        Shelf,
+        Stage,
+        State,
+        Submission,
+        Team,
+        Version,
+        unpacked,
+    )
 else:
     __getattr__ = lazy_exports(__name__)

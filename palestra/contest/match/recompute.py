@@ -11,8 +11,7 @@ from palestra.contest.match.penalties import deducted
 from palestra.contest.match.state import Match
 from palestra.errors import PalestraError
 from palestra.records import Track
-from palestra.scoring import answers, of_team
-from palestra.scoring import score
+from palestra.scoring import answers, of_team, score
 
 
 def numbers_again(track: Track, match: Match, team: str, at: int) -> dict[str, float]:

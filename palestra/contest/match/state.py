@@ -1,4 +1,4 @@
-"""What is so at the referee's table after some of its events. Changed by the `match…` modules' steps alone.
+"""What is so at the referee's table after some of its events. Changed by the steps of this room alone.
 
 Whatever can be known from these records and the time (a clock, a time-out, a case's state) is not kept in them.
 """

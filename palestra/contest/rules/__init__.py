@@ -10,8 +10,18 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.rules import calendar, model, reader, values
     from palestra.contest.rules.calendar import NEVER, as_ms, duration, expected_name, local, quota_told, told
-    from palestra.contest.rules.keys import CONTEST, Key, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION
-    from palestra.contest.rules.model import Audience, MatchPlan, Phase, Quota, Role, Rules, Verification, encode, track_of
+    from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
+    from palestra.contest.rules.model import (
+        Audience,
+        MatchPlan,
+        Phase,
+        Quota,
+        Role,
+        Rules,
+        Verification,
+        encode,
+        track_of,
+    )
     from palestra.contest.rules.reader import parse, read, template
     from palestra.contest.rules.text import require_reason
     from palestra.contest.rules.values import Unfit, opening

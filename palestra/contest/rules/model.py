@@ -40,7 +40,7 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class MatchPlan(msgspec.Struct, frozen=True):
-    """How a phase is played at a table before referees; see match_rules.py for what each reading means."""
+    """How a phase is played at a table before referees; see contest/match/rules.py for what each reading means."""
 
     preset: Literal["seed", "english", "literal"] = "seed"
     draw: Literal["team", "all", "fixed"] | None = None  # of the order of groups; null: as the preset has it

@@ -1,6 +1,6 @@
 """Rules written as a contest file: what is read from the text are the same rules again.
 
-What stands in the rules and how it is read are in rule_keys.py; here is the way back. Comments of the file that the
+What stands in the rules and how it is read are in keys.py; here is the way back. Comments of the file that the
 rules came from are not in the log, so they are not here either. What is as it would be without a word is left out.
 """
 
@@ -58,7 +58,7 @@ def _keys(table: msgspec.Struct, keys: Mapping[str, Key], zone: str) -> Iterator
             yield f"{name} = {WRITERS.get(key.read, _plain)(value, zone)}"
 
 
-# Values, each the other way round than rule_values.py has them
+# Values, each the other way round than values.py has them
 
 
 def _plain(value: Any, zone: str = "") -> str:

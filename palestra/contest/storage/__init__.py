@@ -13,7 +13,19 @@ if TYPE_CHECKING:
     from palestra.contest.storage.downloads import Manifest, fetch
     from palestra.contest.storage.files import DIGEST, DamagedFile, Files, MissingFile, sync
     from palestra.contest.storage.recordings import decisions_of, keep, recorded
-    from palestra.contest.storage.tables import answered, events, identities, jobs, keys, live, passwords, settings, snapshots, tries, workers
+    from palestra.contest.storage.tables import (
+        answered,
+        events,
+        identities,
+        jobs,
+        keys,
+        live,
+        passwords,
+        settings,
+        snapshots,
+        tries,
+        workers,
+    )
     from palestra.contest.storage.uploads import UnknownUpload, Upload, Uploads, WrongOffset, clean_name
 else:
     __getattr__ = lazy_exports(__name__)

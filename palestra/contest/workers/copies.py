@@ -20,8 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.records import Track
-from palestra.scoring import ABOUT
-from palestra.scoring import score
+from palestra.scoring import ABOUT, score
 
 SAMPLE = 2000  # trials
 TOLERANCE = 0.01  # of the spread, which is from the 10th to the 90th percentile

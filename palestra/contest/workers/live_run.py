@@ -35,8 +35,7 @@ from palestra.contest.workers.score import (
     sheet_of,
     submitted,
 )
-from palestra.entrants import Called, Entry
-from palestra.entrants import open
+from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, Told, clean
 from palestra.live import Decision, NotReady, Play, Played, Recording, Stopped, answers_of, heard
 from palestra.live import run as playing

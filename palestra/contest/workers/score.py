@@ -21,8 +21,7 @@ from palestra.errors import PalestraError, Refused
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Track
 from palestra.report import page as report
-from palestra.scoring import Scored, Sheet, collect
-from palestra.scoring import score_file
+from palestra.scoring import Scored, Sheet, collect, score_file
 from palestra.scoring import score as scoring
 
 MESSAGE = 2_000  # characters of what a contestant is told

@@ -11,8 +11,7 @@ from palestra.contest import Contest
 from palestra.contest.boards import entry_of
 from palestra.contest.log import Body, Bundle, Run, State, Submission
 from palestra.contest.log import events as e
-from palestra.contest.queue import Job, Order
-from palestra.contest.queue import jobs
+from palestra.contest.queue import Job, Order, jobs
 from palestra.contest.rules import track_of
 from palestra.contest.workers.score import Assignment, Entrant, Failure, Other, Outcome
 from palestra.contest.workers.worker import Fault

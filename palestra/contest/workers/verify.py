@@ -23,8 +23,7 @@ from palestra.live import answers_of
 from palestra.records import Text, Track
 from palestra.report import Block
 from palestra.sandbox import sandbox
-from palestra.scoring import collect
-from palestra.scoring import score
+from palestra.scoring import collect, score
 from palestra.text import Words, human_bytes
 
 __all__ = ["Comparison", "compare", "verify"]

@@ -23,8 +23,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from palestra.contest.log import ClockSet
-from palestra.contest.queue import BEAT_MS, Job, Seen
-from palestra.contest.queue import jobs
+from palestra.contest.queue import BEAT_MS, Job, Seen, jobs
 from palestra.contest.workers.executors import Crashed, Ended, Executor, Raised
 
 POLL_S = 0.2  # how long an idle worker waits before it looks for jobs again

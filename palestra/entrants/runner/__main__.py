@@ -2,7 +2,7 @@
 
 The class is `MyAlgorithm` in `Algorithm/MyAlgorithm.py`. It is made once and lives through the whole run. Either it is
 given what comes: `get_data(packet)` takes the newest packet, `algorithm()` says what it is. Or it fetches what comes
-(pull.py): `set_task(task)`, then `run()`. Or it acts in a world (acting.py): `reset(about)`, then `act(observation)`
+(pull.py): `set_task(task)`, then `run()`. Or it acts in a world (act.py): `reset(about)`, then `act(observation)`
 again and again. Whatever it raises or returns, the run goes on: what is no number is
 described in words, and never asked for its value, since an object may do anything when it is.
 """

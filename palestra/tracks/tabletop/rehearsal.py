@@ -32,8 +32,7 @@ from palestra.contest.match import (
 from palestra.contest.match import Entry as Event
 from palestra.contest.match import events as e
 from palestra.entrants import Entry
-from palestra.live import Action, Clock, Line, Step
-from palestra.live import episode_run
+from palestra.live import Action, Clock, Line, Step, episode_run
 from palestra.records import Case
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.episode import TableWorld, read

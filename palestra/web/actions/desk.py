@@ -10,8 +10,7 @@ from palestra.contest.decisions import access, organiser, promotion, rescoring, 
 from palestra.contest.decisions import submissions as submitting
 from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
-from palestra.contest.queue import Order
-from palestra.contest.queue import jobs
+from palestra.contest.queue import Order, jobs
 from palestra.contest.rules import parse, require_reason
 from palestra.contest.storage import writing
 from palestra.errors import Told

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from palestra.contest.decisions import declaration_digest
-from palestra.contest.decisions import access, submissions, teams
+from palestra.contest.decisions import access, declaration_digest, submissions, teams
 from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
 from palestra.errors import Told

@@ -13,8 +13,7 @@ from palestra.errors import Missing
 from palestra.web import Site, in_thread
 from palestra.web.actions import ACTIONS, Action, Done, perform, require_plain
 from palestra.web.auth import SESSION, address_of, caller_of, language_of, needs, organisers_only, viewer_from
-from palestra.web.models import Contest, Me, there
-from palestra.web.models import missing
+from palestra.web.models import Contest, Me, missing, there
 from palestra.web.models import public as v
 from palestra.web.text import as_public, shown
 from palestra.web.views import public, team, upload_limits

@@ -12,13 +12,11 @@ from litestar.response import Stream
 from palestra.contest import score_seen, sees_data, sees_submission, sees_truth
 from palestra.contest.decisions import submissions
 from palestra.contest.log import new_id
-from palestra.contest.storage import UnknownUpload, Upload, clean_name
-from palestra.contest.storage import downloads
+from palestra.contest.storage import UnknownUpload, Upload, clean_name, downloads
 from palestra.errors import Missing, PalestraError, Told
 from palestra.web import Site, in_thread
 from palestra.web.auth import caller_of, needs, viewer_from
-from palestra.web.models import Begin, Progress, Submitted, there
-from palestra.web.models import missing
+from palestra.web.models import Begin, Progress, Submitted, missing, there
 
 PIECE_BYTES = 8 << 20  # the most that one request may bring
 UNDER_WAY = 5  # uploads that an account may have begun

@@ -10,7 +10,18 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.web.auth import oidc
     from palestra.web.auth.id_token import Identity
-    from palestra.web.auth.middleware import BROWSER, Caller, FormRunOut, Gate, SESSION, caller_of, needs, organisers_only, require_csrf, viewer_from
+    from palestra.web.auth.middleware import (
+        BROWSER,
+        SESSION,
+        Caller,
+        FormRunOut,
+        Gate,
+        caller_of,
+        needs,
+        organisers_only,
+        require_csrf,
+        viewer_from,
+    )
     from palestra.web.auth.oidc import Settings
     from palestra.web.auth.request import LANGUAGE, NO_PAGES, address_of, came_from, is_program, language_of, local_path
 else:

@@ -66,7 +66,7 @@ class Said(Operation):
     """The body is described by hand: it is one of many kinds, told apart by `kind`."""
 
     def __post_init__(self) -> None:
-        about = Schema(type="object", description="An event of match_events.py, with its `kind`.")  # type: ignore[arg-type]
+        about = Schema(type="object", description="An event of a match, with its `kind`.")  # type: ignore[arg-type]
         self.request_body = RequestBody({"application/json": OpenAPIMediaType(schema=about)}, required=True)
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from palestra.contest import sees_bench, sees_case, sees_marks, sees_turn
 from palestra.contest.log import State
-from palestra.contest.match import CaseState, Match, Scene, Turn, Who, case_of
-from palestra.contest.match import marks
+from palestra.contest.match import CaseState, Match, Scene, Turn, Who, case_of, marks
 from palestra.scoring import Judged
 from palestra.text import Words
 from palestra.web.match import models as v

@@ -1,4 +1,4 @@
-"""What the pages of a match are given, and what programs get at /api/matches. See views.py.
+"""What the pages of a match are given, and what programs get at /api/matches. See models/public.py.
 
 A clock is told as a function: it has run `ran_ms`, and since `since` (by the server's clock) it runs on, or it stands.
 So a page can show it between two messages, and a server that was away shows the same.

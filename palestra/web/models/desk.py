@@ -1,4 +1,4 @@
-"""What the organiser's desk is given. See views.py."""
+"""What the organiser's desk is given. See models/public.py."""
 
 from __future__ import annotations
 

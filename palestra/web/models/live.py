@@ -1,4 +1,4 @@
-"""What the big screen and a live run's page are given. See views.py."""
+"""What the big screen and a live run's page are given. See models/public.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of teams and accounts are given. See views.py."""
+"""What the pages of teams and accounts are given. See models/public.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages about the rules are given. See views.py."""
+"""What pages about the rules are given. See models/public.py."""
 
 from __future__ import annotations
 

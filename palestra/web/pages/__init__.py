@@ -9,7 +9,7 @@ from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.pages.desk import DESK, FOR_ORGANISERS
-    from palestra.web.pages.public import Asked, PAGES, show
+    from palestra.web.pages.public import PAGES, Asked, show
     from palestra.web.pages.sign_in import OUTSIDE
 else:
     __getattr__ = lazy_exports(__name__)

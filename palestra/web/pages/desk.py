@@ -18,11 +18,9 @@ from palestra.web.api import READING
 from palestra.web.auth import address_of, language_of, organisers_only, viewer_from
 from palestra.web.forms import fields_of, notice_of, refused
 from palestra.web.forms import read as read_form
-from palestra.web.models import there
-from palestra.web.models import missing
+from palestra.web.models import missing, there
 from palestra.web.pages.public import REPORT_POLICY, Asked, report_in, show
-from palestra.web.views import ORGANISER
-from palestra.web.views import desk, judging
+from palestra.web.views import ORGANISER, desk, judging
 from palestra.web.views import audit as show_audit
 
 FOR_ORGANISERS: dict[str, Any] = {"guards": [organisers_only], "include_in_schema": False}

@@ -15,8 +15,7 @@ from palestra.web import Site, in_thread, page, render
 from palestra.web.auth import address_of, caller_of, language_of, local_path, viewer_from
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.models import live as lv
-from palestra.web.models import there
-from palestra.web.models import missing
+from palestra.web.models import missing, there
 from palestra.web.models import people as pv
 from palestra.web.text import shown
 from palestra.web.views import certificate as show_award

@@ -17,8 +17,7 @@ from palestra.errors import Missing, Told
 from palestra.web import Site, in_thread
 from palestra.web.actions import Done
 from palestra.web.api import keep_session
-from palestra.web.auth import Caller, Identity, address_of, caller_of
-from palestra.web.auth import oidc
+from palestra.web.auth import Caller, Identity, address_of, caller_of, oidc
 
 COOKIE = "palestra_outside"
 SEAL = "outside.seal"  # the setting that has the secret which cookies are sealed with

@@ -1,5 +1,5 @@
-"""What faults of a contest file say, as palestra/contest rulebook, rule_values, rule_checks and toml_text say it; see
-translating.py. Templates are as in palestra/i18n/phrasebook.py."""
+"""What faults of a contest file say, as palestra/contest rules say it; see
+translate.py. Templates are as in palestra/i18n/phrasebook.py."""
 
 from palestra.contest.rules import TABLES
 

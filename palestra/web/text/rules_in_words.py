@@ -7,8 +7,20 @@ from typing import Any
 
 import msgspec
 
-from palestra.contest.rules import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key, Phase, Rules, track_of
-from palestra.contest.rules import calendar, values
+from palestra.contest.rules import (
+    CONTEST,
+    MATCH,
+    PHASE,
+    PROMOTION,
+    REGISTRATION,
+    VERIFICATION,
+    Key,
+    Phase,
+    Rules,
+    calendar,
+    track_of,
+    values,
+)
 from palestra.text import Words
 from palestra.web.models import RuleRow, RuleSection
 from palestra.web.text import numbers

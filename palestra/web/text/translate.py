@@ -1,7 +1,7 @@
 """What is said in English alone, in Chinese: sentences that the log keeps, faults of files, errors of other parts.
 
-Such a text is looked up among templates (phrases.py). One that is not there stays as it is: English that says what is
-wrong is better than Chinese that does not.
+Such a text is looked up among templates (log_phrases.py). One that is not there stays as it is: English that says what
+is wrong is better than Chinese that does not.
 """
 
 from typing import TypeVar

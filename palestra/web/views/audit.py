@@ -12,8 +12,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, Row, select
 
 from palestra.contest import Viewer
-from palestra.contest.log import Head, State
-from palestra.contest.log import chain
+from palestra.contest.log import Head, State, chain
 from palestra.contest.log import events as e
 from palestra.contest.storage import events as table
 from palestra.contest.storage import reading

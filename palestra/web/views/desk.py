@@ -7,12 +7,9 @@ from sqlalchemy import func, select
 
 from palestra import registry
 from palestra.contest import Viewer, frozen_since, is_partial
-from palestra.contest.decisions import PLAYABLE, submissions_of
-from palestra.contest.decisions import organiser
-from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team
-from palestra.contest.log import chain
-from palestra.contest.queue import Order
-from palestra.contest.queue import jobs
+from palestra.contest.decisions import PLAYABLE, organiser, submissions_of
+from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
+from palestra.contest.queue import Order, jobs
 from palestra.contest.rules import Phase, parse, track_of, written
 from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading

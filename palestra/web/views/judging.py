@@ -6,10 +6,8 @@ from typing import Literal
 import msgspec
 from sqlalchemy import select
 
-from palestra.contest.boards import Row
-from palestra.contest.boards import ranking
-from palestra.contest.decisions import bundle_due
-from palestra.contest.decisions import rescoring
+from palestra.contest.boards import Row, ranking
+from palestra.contest.decisions import bundle_due, rescoring
 from palestra.contest.decisions import promotion as promoting
 from palestra.contest.log import Bundle, Promotion, Rescoring, Score, State, Submission
 from palestra.contest.queue import jobs

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from palestra.contest import Sight, Viewer, frozen_since, sees, sees_awards, sight_of_board
-from palestra.contest.boards import Row
-from palestra.contest.boards import ranking
+from palestra.contest.boards import Row, ranking
 from palestra.contest.decisions import bundle_due
 from palestra.contest.log import State
 from palestra.contest.rules import Phase, Rules, track_of

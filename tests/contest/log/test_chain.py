@@ -302,7 +302,7 @@ def test_threads_that_append_at_once_leave_no_gap(engine):
 
 APPEND = """
 import sys
-from palestra.contest import events as e
+from palestra.contest.log import events as e
 from palestra.contest.storage.database import connect, writing
 from palestra.contest.log.chain import append
 engine = connect(sys.argv[1])

@@ -222,7 +222,7 @@ def test_times_that_cannot_be_are_refused(text):
     assert "phase.closes" in fault_of(closing_at(text))
 
 
-# What is wrong; more of it in test_rule_checks.py
+# What is wrong; more of it in test_checks.py
 
 
 def test_large_files_and_other_encodings_are_refused(tmp_path):

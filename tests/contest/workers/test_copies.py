@@ -29,7 +29,7 @@ rng = np.random.default_rng(7)
 
 def ready(track_id):
     """Names of solutions whose weights are here."""
-    return [one.name for one in registry.solutions(track_id) if one.predict and is_ready(one)]
+    return [one.name for one in registry.solutions(track_id) if one.solves and is_ready(one)]
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def test_a_long_recording_takes_little_memory(tmp_path: Path, order: Any) -> Non
     code = f"""
 import resource
 from pathlib import Path
-from palestra.formats import emotion_eeg as eeg
+from palestra.tracks.emotion_eeg import format as eeg
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = peak()
 recording = eeg.open_recording(Path({str(file)!r}))

@@ -340,7 +340,7 @@ def test_only_the_last_packet_of_the_last_person_is_called_last(data):
 
 @pytest.mark.parametrize(("rule", "deadline_s"), [("final", 0.5), ("preliminary", None)])
 def test_a_decision_has_half_a_second_in_the_final_and_all_the_time_before_it(data, rule, deadline_s):
-    ticks = list(registry.track(TRACK.id, {"rule": rule}).stream(data)[0].ticks())
+    ticks = list(registry.track(TRACK.id, {"rule": rule}).stream.sittings(data)[0].ticks())
     assert {tick.deadline_s for tick in ticks if tick.trial} == {deadline_s}
     assert {tick.deadline_s for tick in ticks if not tick.trial} == {None}
 

@@ -72,7 +72,7 @@ def test_physics_of_another_version_is_refused():
 
 
 def test_a_contestants_view_has_neither_hidden_cases_nor_their_goals(tiny):
-    assert set(registry.track(TRACK).hidden) == {"truth", "hidden"}
+    assert set(registry.track(TRACK).dataset.hidden) == {"truth", "hidden"}
     trials = registry.track(TRACK).trials(tiny(TRACK))
     assert set(trials.columns) == {"trial", "case", "group"}
 
@@ -119,7 +119,7 @@ def test_a_run_can_be_seen_as_films(played, tiny, tmp_path, monkeypatch):
     ran, _ = played
     monkeypatch.setattr(replay, "SIDE_PX", 64)
     monkeypatch.setattr(replay, "actions_of", lambda run, name: {"pick-h1": actions_of(run, name)["pick-h1"][:20]})
-    files = registry.track(TRACK).films(tiny(TRACK), ran.recording, tmp_path / "films")
+    files = registry.track(TRACK).display.films(tiny(TRACK), ran.recording, tmp_path / "films")
     assert [file.name for file in files] == ["01-scripted-pick-h1.mp4", "02-do-nothing-pick-h1.mp4"]
     with av.open(str(files[0])) as film:
         assert sum(1 for _ in film.decode(video=0)) == 10 + 10

@@ -322,7 +322,7 @@ def _cancel_slot(world: World, organiser: As) -> None:
 
 
 def test_every_desk_action_is_tried() -> None:
-    elsewhere = {"open-match"}  # in test_match_opening.py
+    elsewhere = {"open-match"}  # in tests/web/match/test_opening.py
     assert set(TRIES) | elsewhere == {name for name, action in ACTIONS.items() if action.desk}
 
 

@@ -138,7 +138,7 @@ def test_of_two_requests_that_complete_an_upload_at_once_the_second_gets_the_fir
     stale = world.site.uploads.find(upload)  # as the second request read it, before the first was done
     first = complete(people["captain"], upload).json()["submission"]
     assert hand_in(world.site, stale) == first
-    monkeypatch.setattr(transfers.submitting, "require_open", _closed)
+    monkeypatch.setattr(transfers.submissions, "require_open", _closed)
     assert hand_in(world.site, stale) == first
 
 

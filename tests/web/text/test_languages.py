@@ -311,7 +311,7 @@ def test_that_the_database_is_away_is_told_in_chinese(people, monkeypatch):
     def fail(*_):
         raise away
 
-    monkeypatch.setattr(health.log, "last_seq", fail)
+    monkeypatch.setattr(health.chain, "last_seq", fail)
     told = people["nobody"].get("/health", **{"accept-language": "zh"})
     assert told.json()["status"] == 503
     assert told.json()["error"] == "数据库没有响应。"

@@ -16,7 +16,7 @@ TRACK = "emotion-eeg-v1"
 
 
 def packets(data, people=1):
-    for sitting in registry.track(TRACK).stream(data)[:people]:
+    for sitting in registry.track(TRACK).stream.sittings(data)[:people]:
         yield from sitting.ticks()
 
 

@@ -93,7 +93,7 @@ def test_ours_answers_every_frame_of_a_sequence(weights, tiny):
 
     weights("eye_segmentation_palestra", Dark(), (1, 200, 320))
     data, trials = tiny(TRACK), one_sequence(tiny(TRACK))
-    solution = registry.solution(TRACK, "palestra")
+    solution = registry.resolve(registry.solution(TRACK, "palestra").solves)
     answers = solution.predict(data, trials, solution.fit(data, {}))
     assert answers["trial"].to_list() == trials["trial"].to_list()
     masks = [openeds.open_mask(*row[1:]) for row in answers.rows()]
@@ -109,7 +109,7 @@ def test_pictures_of_another_size_are_refused_in_words(name, tiny, tmp_path):
     trial = track.trials(data).row(0, named=True)
     picture = openeds.image_file(data, trial["sequence"], trial["frame"])
     cv2.imwrite(str(picture), np.full((300, 500), 90, np.uint8))
-    solution = registry.solution(track.id, name)
+    solution = registry.resolve(registry.solution(track.id, name).solves)
     model = solution.fit(data, {})
     part = track.trials(data).filter(pl.col("sequence") == trial["sequence"])
     with pytest.raises(Refused, match="found 500 × 300 pixels, expected 640 × 400 pixels"):

@@ -152,4 +152,4 @@ def test_training_sequences_that_are_too_short_are_refused_in_words(name, monkey
     short = pl.DataFrame({"sequence": ["a"] * 20, "frame": range(20), **vectors})
     monkeypatch.setattr(openeds, "read_labels", lambda *_: short)
     with pytest.raises(Refused, match="training sequence"):
-        registry.solution(TRACK, name).fit(tmp_path, {})
+        registry.resolve(registry.solution(TRACK, name).solves).fit(tmp_path, {})

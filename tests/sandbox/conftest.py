@@ -1,0 +1,3 @@
+"""Sandboxes to run hostile programs in."""
+
+from tests.sandbox.ground import any_ground, folder, gone, ground  # noqa: F401
