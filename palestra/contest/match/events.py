@@ -1,4 +1,4 @@
-"""What can happen at the referee's table. These are kinds of events of the contest's log, as those of contest/log/events.py are.
+"""What can happen at the referee's table. Its kinds of events are in the contest's log, beside those of log/events.py.
 
 A page asks for something by sending the event that it wants; `match.decide` completes it or refuses it in words.
 `key` is the page's own number for a message, so that it counts once however often it arrives. `said_at` is when it was
