@@ -20,7 +20,7 @@ from benchmarks import stream_runs as runs
 from benchmarks.stream_bare import EVERY_S
 from benchmarks.stream_peers import Case, Taken, compare, write_bundle
 from palestra.live import run as playing
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 
 NAMES = {
     "bare": "bare Unix socket (limit)",
@@ -58,7 +58,7 @@ QUICK = Counts(rounds=2, decisions=50, size="tiny", people=2, short_s=300, long_
 
 def main() -> None:
     counts, only = _asked()
-    print(f"sandbox: {sandbox.choose()}")
+    print(f"sandbox: {backends.choose()}")
     if counts.size == QUICK.size:
         print("tiny counts: this shows that everything runs, and its numbers mean nothing")
     claims = [round_trips, test_set, memory, lateness, soak]

@@ -36,7 +36,7 @@ from palestra.live.recording import Head, Recorder, Who
 from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
 from palestra.live.wall_clock import WallClock
 from palestra.records import Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 
 CHANNELS, SAMPLES, RATE_HZ = 33, 50, 250
 PACKET_S = SAMPLES / RATE_HZ
@@ -157,7 +157,7 @@ def _one_by_one(decide: Callable[[], object]) -> Timed:
 @contextmanager
 def program() -> Iterator[Program]:
     """A contestant's program that does nothing, in its sandbox."""
-    backend = sandbox.choose()
+    backend = backends.choose()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         write_bundle(folder)

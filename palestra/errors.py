@@ -150,3 +150,12 @@ def clean(text: str) -> str:
     """What a stranger wrote, in one printable line that is not too long."""
     letters = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST_NOTE])
     return " ".join(letters.split())[:LONGEST_NOTE]
+
+
+def brief(error: BaseException) -> str:
+    """An error in few words. Its message may be a stranger's own text, so it is cut and printable."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException:
+        text = type(error).__name__
+    return clean(text)

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from palestra.evaluation import Protocol
-    from palestra.report import Block, Film
-
 SIZES = ("tiny", "small", "paper")
 
 
@@ -112,6 +109,49 @@ class Draws:
 
 
 Text = str | Words  # what is English alone is looked up in i18n/reports.py
+Cell = Text | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column titles; numbers are written as a reader expects."""
+
+    title: Text
+    columns: Sequence[Text]
+    rows: Sequence[Sequence[Cell]]
+    note: Text = ""
+    total: bool = False  # whether the last row sums up the others
+    alone: bool = False  # whether it has a row of the page for itself, however narrow it is
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure as an `<svg>` element, which is put into the page as it is: only from `palestra.report.figures`."""
+
+    title: Text
+    svg: str
+    note: Text = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what it says of this data set alone
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Pictures with captions; a caption without bytes stands alone."""
+
+    title: Text
+    pictures: Sequence[tuple[Text, bytes]]  # caption, PNG
+    note: Text = ""
+
+
+Block = Table | Chart | Gallery  # what report pages are made of
+
+
+@dataclass(frozen=True)
+class Film:
+    """RGB pictures of one size, and how many of them make a second."""
+
+    frames: Iterable[NDArray[np.uint8]]
+    rate_hz: int
 
 
 @dataclass(frozen=True)
@@ -133,6 +173,33 @@ class Material:
     data: Path
     rows: pl.DataFrame  # one per sample; those of a test lack the columns that begin with `truth_`
     options: Mapping[str, str] = field(default_factory=dict)  # of the solution
+
+
+Half = Literal["all", "first", "second"]  # split at floor(N/2) over all rows of a piece
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to train and test, for every piece that it tests."""
+
+    name: str
+    tests: Mapping[str, tuple[str, ...]] = {}  # attributes that tested pieces have, beside the protocol's
+    learns: Mapping[str, tuple[str, ...]]  # attributes of the pieces to learn from: values, or SAME or OTHER
+    test: Half = "all"
+    train: Half = "all"
+
+
+class Protocol(msgspec.Struct, frozen=True, kw_only=True):
+    """Experiments that belong together, and what is told of them."""
+
+    name: str
+    title: str
+    where: Mapping[str, tuple[str, ...]] = {}  # attributes of all pieces that take part
+    experiments: tuple[Experiment, ...]
+    ranks: tuple[str, ...]  # the experiments whose mean error is the protocol's result
+    against: tuple[tuple[str, str], ...] = ()  # (harder, easier): whose sensitivity is told
+    pairs: tuple[str, ...] = ("piece",)  # attributes that a harder and an easier test share
+    deal: tuple[str, int] | None = None  # an attribute and a count: who shares it is in one of so many `fold`s
+    elsewhere: bool = False  # whether it learns from another data set, all of it
 
 
 @dataclass(frozen=True)

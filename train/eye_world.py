@@ -75,7 +75,7 @@ class World:
         plate = torch.randint(len(self.plates), (count,), device=self.device, generator=self.generator)
         yaw, pitch = (torch.deg2rad(self.uniform(-reach, reach, count)) for reach in (26.0, 21.0))
         gaze = torch.stack([yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos()], 1)
-        # Moon and Spencer's curve, as eye_scene.pupil_in_light has it, over the light of headsets and rooms.
+        # Moon and Spencer's curve, as scene.pupil_in_light has it, over the light of headsets and rooms.
         bright = self.uniform(math.log10(0.5), math.log10(1500.0), count)
         rest = 3.4 + 0.5 * self.normal(count)
         pupil = (rest - 3 * (torch.tanh(0.4 * bright) - math.tanh(0.4 * math.log10(DIM_CD_M2)))).clamp(1.8, 7.5)

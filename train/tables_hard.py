@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from palestra import console, model_cards
 from palestra.eyes.cohort import flipped, headset, render
 from palestra.eyes.reader.reader import read
-from palestra.eyes.simulator import optics
 from palestra.eyes.simulator.renderer import Picture, Renderer
 from palestra.eyes.simulator.scene import Camera, Look, Person, draw_person, mirrored, slipped
+from palestra.eyes.simulator.vectors import turn
 from palestra.metrics.angles import to_angles, to_vectors
 from palestra.metrics.iou import count_overlap, mean_iou_global
 from palestra.records import Order
@@ -42,8 +42,8 @@ class Condition:
 
 def _turned(camera: Camera, yaw_deg: float, pitch_deg: float) -> Camera:
     """The camera moved around the eye; its LEDs stay where they are."""
-    turn = optics.turn(yaw_deg, pitch_deg)
-    return replace(camera, position_mm=camera.position_mm @ turn.T, rotation=camera.rotation @ turn.T)
+    rotation = turn(yaw_deg, pitch_deg)
+    return replace(camera, position_mm=camera.position_mm @ rotation.T, rotation=camera.rotation @ rotation.T)
 
 
 def _with_glasses(person: Person, camera: Camera, rng: np.random.Generator) -> Changed:

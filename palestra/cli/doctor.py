@@ -88,7 +88,7 @@ def _disk() -> list[Finding]:
 
 
 def _sandboxes() -> list[Finding]:
-    from palestra.sandbox.sandbox import probe
+    from palestra.sandbox.backends import probe
 
     return [
         Finding(

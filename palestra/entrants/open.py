@@ -15,7 +15,7 @@ from palestra.entrants.policy_server import Dialled
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend, Limits
 
 SOCKETS = ("ws://", "wss://")
@@ -96,7 +96,7 @@ def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack:
     """Start a program, or dial one. The stack ends it."""
     if one.what.startswith((*SOCKETS, *agent_server.ADDRESSES)):
         return _dial(one, terms, stack)
-    backend = sandbox.choose(terms.trusted)
+    backend = backends.choose(terms.trusted)
     found = solutions.get(one.what)
     if found and found.knows:
         line = PrivilegedLine(one.name, found.knows)

@@ -4,7 +4,7 @@ import importlib
 import time
 from typing import Any, Protocol
 
-from palestra.entrants.runner.__main__ import words
+from palestra.errors import brief
 from palestra.records import Reply, Tick
 
 
@@ -40,7 +40,7 @@ class PrivilegedLine:
         try:
             reply = Reply(tick.trial or "", self._policy.act())
         except Exception as error:  # a fault of ours costs this answer, as anybody's does
-            reply = Reply(tick.trial or "", None, words(error))
+            reply = Reply(tick.trial or "", None, brief(error))
             self.deaths = [*self.deaths, reply.note][-100:]
         self._come.append(reply)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from palestra.evaluation import run, solve, study, table
     from palestra.evaluation.fold import ONE_THREAD
     from palestra.evaluation.learner import is_ready
-    from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, Experiment, Protocol, k_fold, leave_one_out
+    from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, k_fold, leave_one_out
     from palestra.evaluation.report import write_bench
     from palestra.evaluation.run import Bench, Contender
 else:

@@ -5,40 +5,15 @@ An experiment says which pieces are tested, and from which of the others is lear
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import msgspec
 import polars as pl
 
 from palestra.errors import PalestraError
+from palestra.records import Experiment, Half, Protocol
 
-Half = Literal["all", "first", "second"]  # split at floor(N/2) over all rows of a piece
 SAME, OTHER = "=", "≠"  # as the tested piece has it, or any other value
 Attributes = Mapping[str, str]  # of one piece; `piece` is its name
-
-
-class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to train and test, for every piece that it tests."""
-
-    name: str
-    tests: Mapping[str, tuple[str, ...]] = {}  # attributes that tested pieces have, beside the protocol's
-    learns: Mapping[str, tuple[str, ...]]  # attributes of the pieces to learn from: values, or SAME or OTHER
-    test: Half = "all"
-    train: Half = "all"
-
-
-class Protocol(msgspec.Struct, frozen=True, kw_only=True):
-    """Experiments that belong together, and what is told of them."""
-
-    name: str
-    title: str
-    where: Mapping[str, tuple[str, ...]] = {}  # attributes of all pieces that take part
-    experiments: tuple[Experiment, ...]
-    ranks: tuple[str, ...]  # the experiments whose mean error is the protocol's result
-    against: tuple[tuple[str, str], ...] = ()  # (harder, easier): whose sensitivity is told
-    pairs: tuple[str, ...] = ("piece",)  # attributes that a harder and an easier test share
-    deal: tuple[str, int] | None = None  # an attribute and a count: who shares it is in one of so many `fold`s
-    elsewhere: bool = False  # whether it learns from another data set, all of it
 
 
 class Stretch(msgspec.Struct, frozen=True, order=True):

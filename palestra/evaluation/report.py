@@ -3,22 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from palestra.evaluation.protocols import Protocol
 from palestra.evaluation.run import Bench
 from palestra.evaluation.table import compared, in_order
-from palestra.records import Estimate, Metric, Track
-from palestra.report import (
-    Block,
-    Cell,
-    Languages,
-    Page,
-    Table,
-    error_name,
-    metric_title,
-    number,
-    result_page,
-    write_page,
-)
+from palestra.records import Block, Cell, Estimate, Metric, Protocol, Table, Track
+from palestra.report import Languages, Page, error_name, metric_title, number, result_page, write_page
 from palestra.scoring import Scored
 from palestra.text import Words
 

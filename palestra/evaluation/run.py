@@ -19,9 +19,8 @@ from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation import study as studying
 from palestra.evaluation.fold import GPUS, ONE_THREAD, Job, run
 from palestra.evaluation.learner import absolute, digest, gpus_of, load, weights_digest
-from palestra.evaluation.protocols import Protocol
 from palestra.formats import replacing
-from palestra.records import Track
+from palestra.records import Protocol, Track
 from palestra.scoring import Scored, code_digest, score
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from palestra.errors import PalestraError, UnknownName
-from palestra.evaluation.protocols import Fold, Protocol, Stretch, folds, rows_of
-from palestra.records import Material, Study, Track
+from palestra.evaluation.protocols import Fold, Stretch, folds, rows_of
+from palestra.records import Material, Protocol, Study, Track
 
 HIDDEN = "truth_"  # begins the name of a column that is not shown to a program that is tested
 

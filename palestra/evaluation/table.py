@@ -9,9 +9,9 @@ import typer
 
 from palestra import console
 from palestra.errors import PalestraError
-from palestra.evaluation.protocols import Protocol, folds
+from palestra.evaluation.protocols import folds
 from palestra.metrics.bootstrap import MIN_UNITS, interval
-from palestra.records import Estimate, Track
+from palestra.records import Estimate, Protocol, Track
 from palestra.scoring import RESAMPLES, Scored, draw, whole
 
 

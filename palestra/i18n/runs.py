@@ -83,7 +83,7 @@ ENDINGS = {
     "returned {value}, and not a number": "返回了 {value}，而不是数字",
 }
 
-# What contained it: palestra/sandbox/probe.py.
+# What contained it: palestra/sandbox/backends.py.
 SANDBOXES = {
     "{name}: own namespaces, system call filter, {limits}": "{name}：独立命名空间、系统调用过滤、{limits}",
     "{name}: Landlock {n}, system call filter, {limits}": "{name}：Landlock {n}、系统调用过滤、{limits}",

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from palestra.live.recording import Recording
 from palestra.metrics.quantiles import at_shares
-from palestra.records import Track
-from palestra.report import Block, Cell, Table
+from palestra.records import Block, Cell, Table, Track
 from palestra.text import duration, printable
 
 FEW_NOTES, NOTES = 3, 20

@@ -22,21 +22,8 @@ from palestra.live.timeline_figures import (
     standings_chart,
 )
 from palestra.metrics.quantiles import at_shares
-from palestra.records import Track
-from palestra.report import (
-    NONE,
-    Block,
-    Cell,
-    Languages,
-    Page,
-    Table,
-    book_of,
-    in_both,
-    metric_title,
-    number,
-    result_page,
-    write_page,
-)
+from palestra.records import Block, Cell, Table, Track
+from palestra.report import NONE, Languages, Page, book_of, in_both, metric_title, number, result_page, write_page
 from palestra.scoring import Place, Scored, board
 from palestra.text import Words, duration, printable
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from palestra.live.history import Floats, Story
 from palestra.metrics.quantiles import at_shares
-from palestra.records import Track
-from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, Chart, drawn, metric_title, number, svg
+from palestra.records import Chart, Track
+from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, drawn, metric_title, number, svg
 from palestra.scoring import Scored, whole
 
 if TYPE_CHECKING:

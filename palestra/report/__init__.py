@@ -45,25 +45,8 @@ if TYPE_CHECKING:
         png,
         read_image,
     )
-    from palestra.report.page import (
-        NONE,
-        Block,
-        Cell,
-        Chart,
-        Gallery,
-        Languages,
-        Page,
-        Table,
-        as_text,
-        column_title,
-        error_name,
-        metric_title,
-        number,
-        result_page,
-        write_data_page,
-        write_page,
-        write_result,
-    )
-    from palestra.report.video import Film, write_film
+    from palestra.report.labels import NONE, as_text, column_title, error_name, metric_title, number
+    from palestra.report.page import Languages, Page, result_page, write_data_page, write_page, write_result
+    from palestra.report.video import write_film
 else:
     __getattr__ = lazy_exports(__name__)

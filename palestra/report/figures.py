@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from palestra.records import Metric
-from palestra.report.page import Chart, Table, as_text, column_title, metric_title
+from palestra.records import Chart, Metric, Table
+from palestra.report.labels import as_text, column_title, metric_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

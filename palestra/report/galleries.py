@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from palestra.errors import PalestraError, Refused
-from palestra.records import Text, Track
-from palestra.report.page import Gallery, answered_of, error_name, error_unit, number
+from palestra.records import Gallery, Text, Track
+from palestra.report.labels import error_name, error_unit, number
 from palestra.text import Words
 
 WORST, MEDIAN, SAMPLES = 12, 4, 12  # trials that are pictured
@@ -36,6 +36,11 @@ def galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery]
     if answered.height > WORST and (worst.height or gaps):
         middle = answered.slice(max(answered.height // 2 - MEDIAN // 2, WORST), MEDIAN)
         yield Gallery("Median trials", _all_pictured(track, data, middle), track.display.pictured)
+
+
+def answered_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The trials that have an answer."""
+    return rows.filter("answered") if "answered" in rows.columns else rows
 
 
 def samples(track: Track, data: Path) -> list[tuple[Text, bytes]]:

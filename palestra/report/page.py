@@ -10,8 +10,8 @@ import base64
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,8 +19,9 @@ import msgspec
 import polars as pl
 
 from palestra.formats import write_bytes
-from palestra.records import Estimate, Metric, Result, Text, Track
+from palestra.records import Block, Cell, Chart, Estimate, Gallery, Metric, Result, Table, Text, Track
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
+from palestra.report.labels import NONE, as_text, column_title, error_name, error_unit, metric_title, number
 from palestra.text import Words
 
 if TYPE_CHECKING:
@@ -31,45 +32,8 @@ if TYPE_CHECKING:
 
 LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
-COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
-NONE = "–"
 NUMBER = re.compile(r"[-−+]?\d[\d.,°%\s–−-]*(?: [a-z]{1,6}(?: – [-−]?\d[\d.,]* [a-z]{1,6})?)?")  # 7 s, 7 s – 9 s
-Cell = Text | int | float | bool | None
 Languages = Literal["en", "zh", "both"]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows under column titles; numbers are written as a reader expects."""
-
-    title: Text
-    columns: Sequence[Text]
-    rows: Sequence[Sequence[Cell]]
-    note: Text = ""
-    total: bool = False  # whether the last row sums up the others
-    alone: bool = False  # whether it has a row of the page for itself, however narrow it is
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure as an `<svg>` element, which is put into the page as it is: only from `palestra.report.figures`."""
-
-    title: Text
-    svg: str
-    note: Text = ""
-    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what it says of this data set alone
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Pictures with captions; a caption without bytes stands alone."""
-
-    title: Text
-    pictures: Sequence[tuple[Text, bytes]]  # caption, PNG
-    note: Text = ""
-
-
-Block = Table | Chart | Gallery
 
 
 @dataclass(frozen=True)
@@ -148,41 +112,6 @@ def write_data_page(track: Track, data: Path, file: Path, language: Languages = 
     write_page(Page(f"{track.title}: the data set", lead, blocks, track=track), file, language)
 
 
-def number(value: float | None, unit: str = "") -> str:
-    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
-    if value is None or not math.isfinite(value):
-        return NONE
-    if unit == "deg":
-        return f"{value:,.3f}°"
-    if unit == "" and abs(value) <= 1:
-        return f"{value:.4f}"
-    counted = unit in COUNTED and value == round(value)
-    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
-
-
-def as_text(cell: Cell) -> str:
-    """A table's cell in words."""
-    if cell is None:
-        return NONE
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if isinstance(cell, Words):
-        return cell.en
-    return number(cell) if isinstance(cell, float) else str(cell)
-
-
-def metric_title(metric: Metric) -> str:
-    return metric.title or metric.name
-
-
-def column_title(name: str) -> str:
-    """A column's name as a heading: eye_colour → Eye colour."""
-    words = name.replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
-
-
 def _summary(track: Track, result: Result) -> Table:
     metrics = [metric for metric in track.metrics if metric.name in result.metrics]
     published = {
@@ -213,6 +142,7 @@ def _interval(estimate: Estimate, metric: Metric) -> str:
 
 def _figures(track: Track, scored: Scored) -> Iterator[Block]:
     from palestra.report import figures
+    from palestra.report.galleries import answered_of
 
     rows, result = scored.rows, scored.result
     if track.display.charts and rows.height:
@@ -234,11 +164,6 @@ def _figures(track: Track, scored: Scored) -> Iterator[Block]:
 def _is_graded(errors: pl.Series) -> bool:
     """Whether errors differ by more than being there or not: a curve of right and wrong says nothing."""
     return not errors.is_empty() and (errors.dtype.is_float() or bool((errors.cast(pl.Float64) > 1).any()))
-
-
-def answered_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """The trials that have an answer."""
-    return rows.filter("answered") if "answered" in rows.columns else rows
 
 
 def _breakdowns(track: Track, result: Result) -> Iterator[Table]:
@@ -267,14 +192,6 @@ def _provenance(result: Result) -> Table:
     told = {name: value if name == "sandbox" else Words.same(str(value)) for name, value in about.items()}
     rows: list[list[Cell]] = [[column_title(name), value] for name, value in told.items()]
     return Table("Where this result comes from", ["", ""], rows, alone=True)
-
-
-def error_name(track: Track) -> str:
-    return column_title(track.display.error.removesuffix("_deg")).lower()
-
-
-def error_unit(track: Track) -> str:
-    return "deg" if track.display.error.endswith("_deg") else ""
 
 
 def _numeric_columns(table: Table) -> list[bool]:

@@ -1,22 +1,12 @@
 """Pictures in a row as a film that every player opens."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
 from palestra.formats import replacing
-
-
-@dataclass(frozen=True)
-class Film:
-    """RGB pictures of one size, and how many of them make a second."""
-
-    frames: Iterable[NDArray[np.uint8]]
-    rate_hz: int
+from palestra.records import Film
 
 
 def write_film(film: Film, file: Path) -> int:

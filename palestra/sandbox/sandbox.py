@@ -14,13 +14,12 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from palestra.errors import PalestraError
-from palestra.sandbox import landlock, mounts, seccomp
+from palestra.sandbox import mounts
 from palestra.sandbox.plan import SOCKET_FD, Plan
 from palestra.sandbox.process import Running
 
@@ -53,13 +52,6 @@ class Backend(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
-
-
-ADVICE = {
-    "bubblewrap": "apt-get install -y bubblewrap (and allow user namespaces for ordinary users: "
-    "sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0)",
-    "landlock": "a Linux kernel of 5.13 or later with Landlock (lsm=landlock,…), on x86_64 or aarch64",
-}
 
 
 def start(
@@ -173,49 +165,3 @@ def _check_reachable(backend: Backend, alone: bool, pairs: Sequence[tuple[str, s
         raise PalestraError(
             f"{closed} is closed to other users, and a program runs as a user without privileges: chmod o+rX it."
         )
-
-
-def choose(trusted: bool = False) -> Backend:
-    """The best backend that works here. `trusted` allows one that only limits."""
-    for backend in probe():
-        if backend.works and (backend.contains or trusted):
-            return backend
-    found = "; ".join(
-        f"{backend.name}: {backend.reason} To get it: {backend.advice}" for backend in probe() if backend.advice
-    )
-    raise PalestraError(f"No sandbox works on this machine, and the program is not trusted. {found}")
-
-
-@cache
-def probe() -> list[Backend]:
-    """What this machine can do, best first. Each is tried with a small program, once."""
-    from palestra.sandbox.probe import try_backend
-
-    bubblewrap = Backend("bubblewrap", True, True, "", ADVICE["bubblewrap"])
-    lock = Backend("landlock", True, True, "", ADVICE["landlock"])
-    bare = msgspec.structs.replace(lock, namespaces=False)
-    tried = [try_backend(bubblewrap, _lacks_bubblewrap()), try_backend(lock, _lacks_landlock())]
-    if not tried[1].works:
-        without = try_backend(bare, _lacks_landlock())
-        tried[1] = (
-            without
-            if without.works
-            else msgspec.structs.replace(tried[1], reason=f"{tried[1].reason} {without.reason}")
-        )
-    limits = Backend(
-        "rlimits", True, False, "limits memory, time and processes but contains nothing: for trusted programs"
-    )
-    return [*tried, limits]
-
-
-def _lacks_bubblewrap() -> str:
-    if not sys.platform.startswith("linux") or not seccomp.supported():
-        return f"it needs Linux on x86_64 or aarch64, and this is {sys.platform} on {os.uname().machine}."
-    missing = [name for name in ("bwrap", "setpriv") if shutil.which(name) is None]
-    return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed." if missing else ""
-
-
-def _lacks_landlock() -> str:
-    if not sys.platform.startswith("linux") or not seccomp.supported():
-        return f"it needs Linux on x86_64 or aarch64, and this is {sys.platform} on {os.uname().machine}."
-    return "" if landlock.version() else "this kernel has no Landlock."

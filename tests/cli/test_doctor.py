@@ -44,14 +44,14 @@ def test_a_look_that_fails_is_a_finding(monkeypatch):
 
 
 def test_a_machine_with_nothing_is_told_what_to_install(monkeypatch):
-    from palestra.sandbox import sandbox
+    from palestra.sandbox import backends
 
     monkeypatch.setenv("PATH", "/nowhere")
-    sandbox.probe.cache_clear()
+    backends.probe.cache_clear()
     try:
         rows = {row["what"]: row for row in doctor.as_rows(doctor.report())}
     finally:
-        sandbox.probe.cache_clear()
+        backends.probe.cache_clear()
     assert rows["sandbox: bubblewrap"][""] == "no"
     assert "apt-get install -y bubblewrap" in rows["sandbox: bubblewrap"]["to get it"]
     assert "apt-get install -y chromium" in rows["chromium"]["to get it"]

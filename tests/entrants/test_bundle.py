@@ -15,7 +15,7 @@ from palestra.entrants.bundle import PREFIX, PROGRAM, place, sweep, unpacked, wr
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused
 from palestra.records import Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends, sandbox
 from tests.entrants.test_wheels import _wheel
 
 FILES = {
@@ -173,7 +173,7 @@ def test_a_solution_of_ours_becomes_a_bundle_that_names_its_class():
 
 def test_a_program_finds_the_wheels_that_its_bundle_carries(tmp_path):
     try:
-        backend = sandbox.choose()
+        backend = backends.choose()
     except PalestraError as error:
         pytest.skip(str(error))
     text = b"""

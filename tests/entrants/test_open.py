@@ -8,7 +8,7 @@ from palestra.entrants import open
 from palestra.entrants.open import Called, Terms, called, open_entry
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Solution
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend, Limits
 from tests.live import hall
 
@@ -69,7 +69,7 @@ def test_a_bundle_is_started_and_ends_with_the_stack(tmp_path):
         running = entry.line._process.running
         assert running.alive
         assert entry.name == "red" and entry.what.startswith("sha256:") and entry.deaths == []
-        assert entry.sandbox == str(sandbox.choose())
+        assert entry.sandbox == str(backends.choose())
     assert not running.alive
 
 
@@ -85,7 +85,7 @@ def test_a_solution_runs_as_a_contestant_s_program_does():
 def test_without_a_sandbox_only_programs_that_are_trusted_run(tmp_path, monkeypatch):
     limits = Backend("rlimits", True, False, "limits alone")
     broken = Backend("bubblewrap", False, True, "it is not installed.", "apt-get install -y bubblewrap")
-    monkeypatch.setattr(sandbox, "probe", lambda: [broken, limits])
+    monkeypatch.setattr(backends, "probe", lambda: [broken, limits])
     bundle = str(hall.write_bundle(tmp_path / "bundle", hall.program()))
     with ExitStack() as stack:
         with pytest.raises(PalestraError, match=r"No sandbox works .* apt-get install -y bubblewrap"):

@@ -11,7 +11,7 @@ from palestra.entrants.program import Program
 from palestra.errors import PalestraError
 from palestra.live.stream import FastLine, VirtualClock, run
 from palestra.records import Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends, sandbox
 
 PACKET = np.arange(33 * 50, dtype=np.float32).reshape(33, 50)
 QUICK = sandbox.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
@@ -20,7 +20,7 @@ QUICK = sandbox.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
 @pytest.fixture(scope="module")
 def backend():
     try:
-        return sandbox.choose()
+        return backends.choose()
     except PalestraError as error:
         pytest.skip(str(error))
 

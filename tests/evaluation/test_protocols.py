@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palestra.errors import PalestraError
-from palestra.evaluation.protocols import CROSS_DATA, Fold, Protocol, Stretch, folds, half_of, k_fold, leave_one_out
+from palestra.evaluation.protocols import CROSS_DATA, Fold, Stretch, folds, half_of, k_fold, leave_one_out
+from palestra.records import Protocol
 from palestra.registry import track
 from palestra.tracks.remote_gaze import eyediap
 

@@ -23,7 +23,7 @@ from palestra.live import run, session
 from palestra.live.run import Play, Played
 from palestra.live.stream import Decision
 from palestra.records import Track
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends, sandbox
 from palestra.sandbox.sandbox import Limits
 from tests import OUTSIDE
 
@@ -82,7 +82,7 @@ def at(number: int, deed: str) -> str:
 
 def require_sandbox() -> None:
     try:
-        sandbox.choose()
+        backends.choose()
     except PalestraError as error:
         pytest.skip(str(error))
 

@@ -11,8 +11,7 @@ from palestra.live.history import Story, read_story
 from palestra.live.recording import Recorder, Recording
 from palestra.live.timeline import summary, timeline, write_run
 from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart
-from palestra.records import Metric, Reply
-from palestra.report.page import Chart, Table
+from palestra.records import Chart, Metric, Reply, Table
 from palestra.scoring import score
 from palestra.scoring.score import Scored
 from palestra.text import printable

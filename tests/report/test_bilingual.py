@@ -11,8 +11,9 @@ from markupsafe import escape
 
 from palestra import registry
 from palestra.i18n.reports import PHRASES
+from palestra.records import Table
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
-from palestra.report.page import Page, Table, result_page, write_data_page, write_page
+from palestra.report.page import Page, result_page, write_data_page, write_page
 from palestra.scoring import score
 from palestra.text import Words
 from tests.changed import changed

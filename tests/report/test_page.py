@@ -7,19 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from palestra.records import Display, Estimate, Metric, Track
+from palestra.records import Chart, Display, Estimate, Gallery, Metric, Table, Track
 from palestra.reduce import mean_of, mean_over
-from palestra.report.page import (
-    Chart,
-    Gallery,
-    Page,
-    Table,
-    as_text,
-    number,
-    write_data_page,
-    write_page,
-    write_result,
-)
+from palestra.report.labels import as_text, number
+from palestra.report.page import Page, write_data_page, write_page, write_result
 from palestra.scoring import score as scoring
 from palestra.scoring.score import Scored
 from palestra.text import Words

@@ -5,7 +5,8 @@ import pytest
 from palestra import registry
 from palestra.datasets.view import draw
 from palestra.errors import PalestraError, UnknownName
-from palestra.report.video import Film, write_film
+from palestra.records import Film
+from palestra.report.video import write_film
 
 
 def watched(file):

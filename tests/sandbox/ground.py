@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra.sandbox import mounts, sandbox
+from palestra.sandbox import backends, mounts, sandbox
 from palestra.sandbox.process import Report, Running
 from palestra.sandbox.sandbox import Backend, Limits
 
@@ -78,7 +78,7 @@ def any_ground(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest
 
 def _ground(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     name, bare = kind.split()[0], "namespaces" in kind
-    backend = next(backend for backend in sandbox.probe() if backend.name == name)
+    backend = next(backend for backend in backends.probe() if backend.name == name)
     if not backend.works:
         pytest.skip(f"{backend} ({backend.advice})")
     python = sandbox.PYTHON

@@ -15,7 +15,7 @@ import pytest
 
 from palestra.entrants import frames
 from palestra.errors import PalestraError
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends, sandbox
 from palestra.sandbox.process import Running
 from palestra.sandbox.sandbox import Limits
 from tests import ROOT
@@ -208,14 +208,14 @@ def test_untrusted_programs_need_a_sandbox_that_contains(monkeypatch):
         sandbox.Backend("bubblewrap", False, True, "bwrap is not installed.", "apt-get install -y bubblewrap"),
         sandbox.Backend("rlimits", True, False, "limits only"),
     ]
-    monkeypatch.setattr(sandbox, "probe", lambda: nothing)
+    monkeypatch.setattr(backends, "probe", lambda: nothing)
     with pytest.raises(PalestraError, match="apt-get install -y bubblewrap"):
-        sandbox.choose()
-    assert sandbox.choose(trusted=True).name == "rlimits"
+        backends.choose()
+    assert backends.choose(trusted=True).name == "rlimits"
 
 
 def test_trusted_programs_can_run_with_limits_alone(folder):
-    rlimits = sandbox.probe()[-1]
+    rlimits = backends.probe()[-1]
     (folder / "main.py").write_text("print('here'); import time; time.sleep(100)")
     limits = Limits(wall_s=0.3)
     with sandbox.start(rlimits, [sandbox.PYTHON, "main.py"], folder, limits) as running:

@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch")
 import onnxruntime  # noqa: E402
 
 from palestra.eyes.simulator import torch_renderer  # noqa: E402
-from palestra.eyes.simulator.optics import turn as turned_axes  # noqa: E402
 from palestra.eyes.simulator.people import Profile  # noqa: E402
 from palestra.eyes.simulator.renderer import Renderer  # noqa: E402
 from palestra.eyes.simulator.scene import draw_camera, draw_person  # noqa: E402
+from palestra.eyes.simulator.vectors import turn as turned_axes  # noqa: E402
 from train import gaze_ahead, gaze_axis, gaze_baseline, gaze_eymazing, gaze_konovalov, gaze_random_b  # noqa: E402
 from train.gaze_common import (  # noqa: E402
     SIZE,

@@ -40,7 +40,7 @@ from palestra.errors import PalestraError, Told, clean
 from palestra.live import Decision, NotReady, Play, Played, Recording, Stopped, answers_of, heard
 from palestra.live import run as playing
 from palestra.records import Case, Sitting, Tick, Track
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 from palestra.scoring import Scored
 
 RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
@@ -110,7 +110,7 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
     data = data_of(assignment)
     with tempfile.TemporaryDirectory(prefix="palestra-run-") as folder, ExitStack() as stack:
         with our_part():
-            sandbox.choose()
+            backends.choose()
             sheet_of(assignment)
             sittings = playing.sittings_of(track, data)
         order = Play(assignment.phase.pace, watched=False)
@@ -156,10 +156,8 @@ def _play(track: Track, data: Path, entries: Sequence[Entry], order: Play, folde
 
 def require_sandbox() -> None:
     """Before a program is blamed for not starting: does a harmless one? It could not be told by what a program says."""
-    from palestra.sandbox.probe import try_backend
-
     with our_part():
-        tried = try_backend(sandbox.choose(), "")
+        tried = backends.try_backend(backends.choose(), "")
     if not tried.works:
         raise RuntimeError(f"The sandbox does not work any longer: {tried.reason}")
 
@@ -273,7 +271,7 @@ class _Stage:
         data = data_of(self.assignment)
         with ExitStack() as stack:
             with our_part():
-                sandbox.choose()
+                backends.choose()
                 sheet_of(self.assignment)
                 sittings = playing.sittings_of(self.track, data)
             absent = self.commentary.absent

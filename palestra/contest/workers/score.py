@@ -130,10 +130,10 @@ def check(assignment: Assignment) -> Outcome:
 
 def _check_bundle(file: Path) -> None:
     from palestra.entrants import bundle
-    from palestra.sandbox import sandbox
+    from palestra.sandbox import backends
 
     with our_part():
-        backend = sandbox.choose(trusted=False)
+        backend = backends.choose(trusted=False)
     with bundle.unpacked(file, backend):
         pass
 

@@ -20,9 +20,8 @@ from palestra.contest.workers.predict import LIMITS, predicted
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.errors import PalestraError
 from palestra.live import answers_of
-from palestra.records import Text, Track
-from palestra.report import Block
-from palestra.sandbox import sandbox
+from palestra.records import Block, Text, Track
+from palestra.sandbox import backends
 from palestra.scoring import collect, score
 from palestra.text import Words, human_bytes
 
@@ -95,7 +94,7 @@ def _page(assignment: Assignment, track: Track, verdict: Verdict, message: str, 
         ("Bundle", Words.same(assignment.name)),
         ("Phase", phase),
         ("Submission", Words.same(assignment.of)),
-        ("Sandbox", str(sandbox.choose())),
+        ("Sandbox", str(backends.choose())),
     ]
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "verification.html"
@@ -109,7 +108,7 @@ def _predicted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> It
     most = assignment.phase.limit_bytes
     limits = msgspec.structs.replace(LIMITS, tmp_bytes=max(LIMITS.tmp_bytes, most))
     with our_part():
-        backend = sandbox.choose()
+        backend = backends.choose()
     with submitted(assignment) as file, _theirs(), \
          predicted(track, data_of(assignment), file, backend, Path(assignment.home), limits) as ran:  # fmt: skip
         if ran.failed:

@@ -7,8 +7,8 @@ import polars as pl
 
 from palestra.contest.workers.compare import Comparison
 from palestra.errors import clean
-from palestra.records import Text, Track
-from palestra.report import Block, Cell, Page, Table, as_text, column_title, write_page
+from palestra.records import Block, Cell, Table, Text, Track
+from palestra.report import Page, as_text, column_title, write_page
 from palestra.text import Words
 
 PRINTED = 40  # lines at the end of what the program printed

@@ -14,17 +14,15 @@ import sys
 import traceback
 from typing import Any
 
-import numpy as np
-
 from palestra.entrants import Frame, Header, Receiver, send
-from palestra.errors import clean
+from palestra.entrants.runner.act import acted
+from palestra.entrants.runner.answers import told
+from palestra.entrants.runner.pull import Task
+from palestra.errors import brief
 from palestra.sandbox.plan import SOCKET_FD
 
 MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
 GIVEN, FETCHED, ACTING = ("get_data", "algorithm"), ("set_task", "run"), ("reset", "act")
-WHOLE = frozenset({np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64})
-BROKEN = frozenset({np.float16, np.float32, np.float64})
-MOST_NUMBERS = 64  # in one answer
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more
 
 
@@ -35,17 +33,15 @@ def main() -> None:
         algorithm = make()
     except BaseException as error:
         traceback.print_exc()
-        send(sock, Header("refused", data={"note": f"{words(error)}{_where(error)}{_hint(error)}"}))
+        send(sock, Header("refused", data={"note": f"{brief(error)}{_where(error)}{_hint(error)}"}))
         return
     send(sock, Header("ready"))
     receiver = Receiver(sock, spin_s=SPIN_S)
     if _has(type(algorithm), ACTING):
-        from palestra.entrants.runner.act import acted as answers
+        answers = acted
     elif _has(type(algorithm), GIVEN):
         answers = answer
     else:
-        from palestra.entrants.runner.pull import Task
-
         algorithm.set_task(Task(sock, receiver))
         algorithm.run()
         return
@@ -97,47 +93,7 @@ def answer(algorithm: Any, frame: Frame) -> dict[str, Any]:
         return told(algorithm.algorithm()) if frame.header.data.get("ask") else {}
     except Exception as error:
         traceback.print_exc()
-        return {"note": words(error)}
-
-
-def told(value: Any) -> dict[str, Any]:
-    """A number as it is, several as a list, anything else in words. Whether it is one that is wanted, others judge."""
-    kind = type(value)
-    if kind is np.ndarray and value.ndim == 1 and value.size <= MOST_NUMBERS and value.dtype.kind in "iuf":
-        return {"answer": [_number(item) for item in value]}
-    if kind in (list, tuple) and len(value) <= MOST_NUMBERS and all(_is_number(item) for item in value):
-        return {"answer": [_number(item) for item in value]}
-    if _is_number(value):
-        return {"answer": _number(value)}
-    return {"note": f"returned {_described(value)}, and not a number"}
-
-
-def _is_number(value: Any) -> bool:
-    kind = type(value)
-    if kind is int:
-        return bool(-(1 << 63) <= value < 1 << 63)
-    return kind is float or kind in WHOLE or kind in BROKEN
-
-
-def _number(value: Any) -> int | float:
-    return int(value) if type(value) is int or type(value) in WHOLE else float(value)
-
-
-def _described(value: Any) -> str:
-    """What a value is, without asking it."""
-    kind = type(value)
-    if kind is np.ndarray:
-        return f"an array of {value.dtype} with the shape {value.shape}"
-    return "a number without end" if kind is int else kind.__name__[:40]
-
-
-def words(error: BaseException) -> str:
-    """An error in few words. Its message is the contestant's own text, so it is cut and printable."""
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except BaseException:
-        text = type(error).__name__
-    return clean(text)
+        return {"note": brief(error)}
 
 
 if __name__ == "__main__":

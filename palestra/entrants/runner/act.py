@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from palestra.entrants import Frame
-from palestra.entrants.runner.__main__ import words
+from palestra.errors import brief
 
 MOST_NUMBERS = 4096  # in one answer: several hundred actions
 
@@ -28,7 +28,7 @@ def acted(algorithm: Any, frame: Frame) -> dict[str, Any]:
         return wanted(algorithm.act({**dict(zip(names, frame.arrays, strict=True)), **about}))
     except Exception as error:
         traceback.print_exc()
-        return {"note": words(error)}
+        return {"note": brief(error)}
 
 
 def wanted(value: Any) -> dict[str, Any]:

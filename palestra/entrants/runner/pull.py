@@ -19,6 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from palestra.entrants import Header, Receiver, send
+from palestra.entrants.runner.answers import told
 
 
 @dataclass
@@ -52,8 +53,6 @@ class Task:
 
     def report(self, answer: Any) -> None:
         """Say what the newest second is. Where nothing is asked, nothing is said."""
-        from palestra.entrants.runner.__main__ import told
-
         if self._asked is not None:
             send(self._sock, Header("done", self._asked, told(getattr(answer, "result", None))))
             if self._under_way == self._asked:

@@ -1,19 +1,13 @@
 """What lies between the camera and the eye: glasses, and the device's own rim."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from palestra.eyes.simulator.layers import HEIGHT, WIDTH, Array, halved
-from palestra.eyes.simulator.optics import GLASSES_Z_MM, unit
-
-if TYPE_CHECKING:  # the records import this module
-    from palestra.eyes.simulator.scene import Camera, Glasses, Person
-
+from palestra.eyes.simulator.scene import GLASSES_Z_MM, Camera, Glasses, Person
+from palestra.eyes.simulator.vectors import unit
 
 RIM_LEVEL = 6  # grey level of the device's own black
 

@@ -1,18 +1,14 @@
 """The light on a face and an eyeball from a headset's LEDs, and what the camera's lens lets through of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from palestra.eyes.simulator.layers import HEIGHT, Array, coarse_pixels, enlarged
-from palestra.eyes.simulator.optics import LID_AXES_MM, unit
-
-if TYPE_CHECKING:  # the records import this module
-    from palestra.eyes.simulator.scene import Camera, Person
+from palestra.eyes.simulator.optics import LID_AXES_MM
+from palestra.eyes.simulator.scene import Camera, Person
+from palestra.eyes.simulator.vectors import unit
 
 MOST_LIGHT = 4.0
 GLOSS = 16.0  # exponent of the skin's sheen: patches of some millimetres, because skin is rough

@@ -3,24 +3,21 @@
 Millimetres in the eye's axes: origin at the ball's centre, X to the person's left, Y up, Z out of the face.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:  # the records import this module
-    from palestra.eyes.simulator.scene import Camera, Person
+from palestra.eyes.simulator.scene import Camera, Person
+from palestra.eyes.simulator.vectors import angles_deg, turn, unit
 
 Array = npt.NDArray[Any]
 
 AQUEOUS_INDEX = 1.336
 CORNEA_TO_IRIS_MM = 3.6  # depth of the anterior chamber, cornea included
 LID_AXES_MM = np.array([17.0, 14.8, 12.8])  # the lids slide on this ellipsoid around the ball and the cornea
-GLASSES_Z_MM = 21.0  # how far before the ball's centre glasses are worn
 CLOSED_GAP_MM = 0.2  # what annotators still draw of a closed eye: a sliver
 LASH_STEPS = np.linspace(0.0, 1.0, 6)
 _ALONG = np.linspace(0.0, 1.0, 81)  # nasal to temporal corner
@@ -47,28 +44,10 @@ def ball_of(person: Person) -> Ball:
     return Ball(person.eyeball_mm, person.cornea_mm, limbus, limbus_z, cornea_z, iris_z)
 
 
-def angles_deg(direction: Array) -> tuple[float, float]:
-    """Yaw to the person's left and pitch upwards."""
-    x, y, z = (float(value) for value in direction)
-    return float(np.degrees(np.arctan2(x, z))), float(np.degrees(np.arctan2(y, np.hypot(x, z))))
-
-
-def turn(yaw_deg: float, pitch_deg: float) -> Array:
-    """The rotation that carries the forward axis to this yaw and pitch (columns: the ball's own axes)."""
-    yaw, pitch = np.radians(yaw_deg), np.radians(pitch_deg)
-    about_y = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
-    about_x = np.array([[1, 0, 0], [0, np.cos(pitch), np.sin(pitch)], [0, -np.sin(pitch), np.cos(pitch)]])
-    return np.asarray(about_y @ about_x)
-
-
 def eye_rotation(person: Person, gaze: Array) -> Array:
     """Turns the ball so that the visual axis, nasal of and above the optical one, meets the gaze."""
     yaw_deg, pitch_deg = angles_deg(gaze)
     return turn(yaw_deg + person.kappa_h_deg, pitch_deg - person.kappa_v_deg)
-
-
-def unit(vectors: Array) -> Array:
-    return np.asarray(vectors / np.sqrt((vectors * vectors).sum(-1, keepdims=True)))
 
 
 def trace_iris(ball: Ball, eye_mm: Array, rays: Array) -> Array:

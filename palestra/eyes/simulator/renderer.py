@@ -13,6 +13,7 @@ from palestra.eyes.simulator import optics, skin
 from palestra.eyes.simulator.layers import HEIGHT, WIDTH, Array, Region, noise_bank
 from palestra.eyes.simulator.scene import Camera, Look, Person, through_lens
 from palestra.eyes.simulator.textures import IRIS_RINGS, IRIS_SPOKES, iris_texture
+from palestra.eyes.simulator.vectors import angles_deg
 
 Ellipse = tuple[float, float, float, float, float]  # centre x, centre y, long axis, short axis (px), angle (deg)
 
@@ -127,7 +128,7 @@ class Renderer:
     def render(self, look: Look, rng: np.random.Generator) -> Picture:
         noise_y, noise_x = int(rng.integers(128)), int(rng.integers(256))
         rotation = optics.eye_rotation(self._person, look.gaze)
-        lids = optics.lids_at(self._person, optics.angles_deg(look.gaze)[1], look.opening)
+        lids = optics.lids_at(self._person, angles_deg(look.gaze)[1], look.opening)
         window = self._window(rotation, look.pupil_mm, look.smear_px)
         mask = self._mask(window, lids)
         moving = cv2.convertScaleAbs(self._compose(window, lids))

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from palestra.eyes.simulator import optics
 from palestra.eyes.simulator.people import Profile
+from palestra.eyes.simulator.vectors import turn, unit
 
 Array = npt.NDArray[Any]
 
 LENS_TO_EYE_M = 0.011
+GLASSES_Z_MM = 21.0  # how far before the ball's centre glasses are worn
 DIM_CD_M2 = 60.0  # a headset's display, where people have the pupil that their record tells
 
 
@@ -115,7 +116,7 @@ class Camera:
     def rays(self, pixels: Array) -> Array:
         """Unit directions (…, 3) into which pixels (…, 2) look."""
         flat = (pixels - np.asarray(self.centre_px)) / self.focal_px
-        return optics.unit(flat @ self.rotation[:2] + self.rotation[2])
+        return unit(flat @ self.rotation[:2] + self.rotation[2])
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,8 @@ def _draw_glasses(rng: np.random.Generator) -> Glasses:
 
 
 def _facing(position_mm: Array, target_mm: Array, roll_deg: float) -> Array:
-    forward = optics.unit(target_mm - position_mm)
-    right = optics.unit(np.cross(forward, [0.0, 1.0, 0.0]))
+    forward = unit(target_mm - position_mm)
+    right = unit(np.cross(forward, [0.0, 1.0, 0.0]))
     down = np.cross(forward, right)
     cosine, sine = np.cos(np.radians(roll_deg)), np.sin(np.radians(roll_deg))
     return np.stack([cosine * right + sine * down, cosine * down - sine * right, forward])
@@ -264,7 +265,7 @@ def draw_camera(rng: np.random.Generator) -> Camera:
     dim = rng.random() < 0.35
     distance_mm = rng.uniform(44, 60)
     yaw_deg, pitch_deg = rng.normal(4, 10), rng.uniform(-23, 6)
-    position = optics.turn(yaw_deg, pitch_deg)[:, 2] * distance_mm
+    position = turn(yaw_deg, pitch_deg)[:, 2] * distance_mm
     target = np.array([rng.normal(0.0, 2.6), np.clip(rng.normal(0.6, 3.8), -5.5, 6.5), 8.0])
     leds, power = _draw_leds(dim, rng)
     right, down = _draw_falloff(dim, rng)
@@ -297,7 +298,7 @@ def through_lens(camera: Camera, glasses: Glasses | None) -> Camera:
     if glasses is None:
         return camera
     size = 1 + LENS_TO_EYE_M * glasses.power
-    fixed = camera.project(np.array([*glasses.centre_mm, optics.GLASSES_Z_MM]))
+    fixed = camera.project(np.array([*glasses.centre_mm, GLASSES_Z_MM]))
     x, y = fixed + size * (np.asarray(camera.centre_px) - fixed)
     return replace(camera, focal_px=size * camera.focal_px, centre_px=(float(x), float(y)))
 
@@ -312,7 +313,7 @@ def slipped(camera: Camera, rng: np.random.Generator, mm: float) -> Camera:
     """Another wearing position of the same device: camera and LEDs move and turn together by about `mm`."""
     move = rng.normal(0, mm, 3) * [1.0, 1.0, 0.7]
     yaw_deg, pitch_deg = rng.normal(0, 0.8 * mm, 2)
-    rotation = optics.turn(float(yaw_deg), float(pitch_deg))
+    rotation = turn(float(yaw_deg), float(pitch_deg))
     pivot_mm = np.array([0.0, 0.0, 12.0])  # a headset rocks on the face, not around the eye's centre
     return replace(
         camera,

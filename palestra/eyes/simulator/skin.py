@@ -1,9 +1,6 @@
 """What stays still between two looks, painted once: skin with its light, brow and folds, and all that lies over it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -21,11 +18,10 @@ from palestra.eyes.simulator.layers import (
     noise_bank,
 )
 from palestra.eyes.simulator.light import MOST_LIGHT, Face, ball_light, face_seen, falloff, vignette
-from palestra.eyes.simulator.optics import angles_deg, lids_at
+from palestra.eyes.simulator.optics import lids_at
+from palestra.eyes.simulator.scene import Camera, Person
 from palestra.eyes.simulator.textures import lid_texture, sclera_texture
-
-if TYPE_CHECKING:  # the records import this module
-    from palestra.eyes.simulator.scene import Camera, Person
+from palestra.eyes.simulator.vectors import angles_deg
 
 SPECK_SD = 1.9  # oily skin sparkles where it is rougher than this, in its sheen even sooner
 MOST_SPARK = 3.0  # what a spark mirrors at most, of what skin scatters

@@ -1,16 +1,10 @@
 """Reflectances of the iris, the white and the upper lid, each a texture of its own that moves with them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import cv2
 import numpy as np
 
 from palestra.eyes.simulator.layers import Array, cut_out, noise_bank
-
-if TYPE_CHECKING:  # the records import this module
-    from palestra.eyes.simulator.scene import Person
+from palestra.eyes.simulator.scene import Person
 
 IRIS_RINGS, IRIS_SPOKES = 64, 512
 

@@ -1,4 +1,4 @@
-"""LED reflections on a batch of eyes, with torch; see eye_optics.reflections."""
+"""LED reflections on a batch of eyes, with torch; see optics.reflections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lashes of a batch of eyes, splatted with torch; see eye_optics.lash_curves."""
+"""Lashes of a batch of eyes, splatted with torch; see optics.lash_curves."""
 
 from __future__ import annotations
 

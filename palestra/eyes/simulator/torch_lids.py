@@ -1,4 +1,4 @@
-"""Lid margins of a batch of eyes, with torch; see eye_optics.lids_at."""
+"""Lid margins of a batch of eyes, with torch; see optics.lids_at."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Grid:
 
 
 def _turn(yaw: Tensor, pitch: Tensor) -> Tensor:
-    """(b, 3, 3), columns the ball's own axes; see optics.turn."""
+    """(b, 3, 3), columns the ball's own axes; see vectors.turn."""
     cy, sy, cp, sp = yaw.cos(), yaw.sin(), pitch.cos(), pitch.sin()
     zero = torch.zeros_like(cy)
     rows = [cy, -sy * sp, sy * cp, zero, cp, sp, -sy, -cy * sp, cy * cp]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import signal
 
 from palestra.errors import refuse
+from palestra.records import Block, Cell, Chart, Table
 from palestra.report import (
     ACCENT,
     DARK,
@@ -26,12 +27,8 @@ from palestra.report import (
     SECOND,
     SERIES,
     VERMILION,
-    Block,
-    Cell,
-    Chart,
     Colour,
     Image,
-    Table,
     drawn,
     svg,
 )

@@ -38,7 +38,7 @@ from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
 
 if TYPE_CHECKING:
-    from palestra.report import Block
+    from palestra.records import Block
 
 PACKET = RATE_HZ // 5  # samples that are sent at once
 PER_DECISION = 5  # packets

@@ -25,7 +25,7 @@ from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
 if TYPE_CHECKING:
-    from palestra.report import Block, Film
+    from palestra.records import Block, Film
 
 HIDDEN = ("test_GT", openeds.PICKLE)  # where the release keeps its labels, in a folder or beside it
 CLASSES_ZH = ("背景", "巩膜", "虹膜", "瞳孔")
@@ -193,7 +193,8 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
 
 def film(data: Path, what: str) -> "Film":
     """A sequence, named as S_3: every frame, with its label laid over it where one is given."""
-    from palestra.report import Film, beside, overlay, read_image
+    from palestra.records import Film
+    from palestra.report import beside, overlay, read_image
 
     rows = openeds.read_frames(data).filter(pl.col("sequence") == what)
     if rows.is_empty():

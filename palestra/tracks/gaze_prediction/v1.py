@@ -18,7 +18,7 @@ from palestra.reduce import mean_of, mean_of_shares, mean_over
 from palestra.tracks.gaze_prediction import format as openeds
 
 if TYPE_CHECKING:
-    from palestra.report import Block, Film
+    from palestra.records import Block, Film
 
 
 def trials(data: Path) -> pl.DataFrame:
@@ -84,7 +84,8 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
 
 def film(data: Path, what: str) -> "Film":
     """A sequence, named as train/0003: the eye, and where it looks in each frame for whoever has the labels."""
-    from palestra.report import Film, beside, plane, read_image
+    from palestra.records import Film
+    from palestra.report import beside, plane, read_image
 
     split, _, sequence = what.partition("/")
     if split not in openeds.SPLITS or sequence not in openeds.read_sequences(data, split):

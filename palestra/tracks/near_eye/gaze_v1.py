@@ -19,7 +19,7 @@ from palestra.reduce import mean_of, mean_of_shares
 from palestra.tracks.near_eye import format as on_disk
 
 if TYPE_CHECKING:
-    from palestra.report import Block
+    from palestra.records import Block
 
 
 class Settings(msgspec.Struct, frozen=True):

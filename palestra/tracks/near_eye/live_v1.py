@@ -42,7 +42,7 @@ from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_format as live
 
 if TYPE_CHECKING:
-    from palestra.report import Block
+    from palestra.records import Block
 
 CAPTURE_S = 0.5  # from when a point appears until both eyes are photographed
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.metrics.transforms import Camera, Head, Pose, World
-from palestra.report import BLANK, BLUE, DARK, GREEN, ORANGE, PAPER, SKY, VERMILION, Colour, Film, beside
+from palestra.records import Film
+from palestra.report import BLANK, BLUE, DARK, GREEN, ORANGE, PAPER, SKY, VERMILION, Colour, beside
 from palestra.tracks.remote_gaze import eyediap
 
 Image = NDArray[np.uint8]

@@ -15,9 +15,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
-from palestra.evaluation import CROSS_DATA, OTHER, SAME, Experiment, Protocol, k_fold, leave_one_out
+from palestra.evaluation import CROSS_DATA, OTHER, SAME, k_fold, leave_one_out
 from palestra.evaluation import study as studying
-from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
+from palestra.records import (
+    Dataset,
+    Display,
+    Experiment,
+    FileAnswers,
+    Metric,
+    Order,
+    Plan,
+    Protocol,
+    RuleSettings,
+    Study,
+    Track,
+)
 from palestra.reduce import Reduce, among, growth_of_means, mean_of_means
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.answers import read_answers, write_answers
@@ -25,7 +37,7 @@ from palestra.tracks.remote_gaze.eyediap.measures import POINT, RAYS, judged, me
 from palestra.tracks.remote_gaze.eyediap.view import without_targets
 
 if TYPE_CHECKING:
-    from palestra.report import Block, Film
+    from palestra.records import Block, Film
 
 BOTH_CONDITIONS = ("14", "15", "16")  # the report's text names 12 to 14; by its own table only these have both
 
@@ -279,7 +291,7 @@ def charts(rows: pl.DataFrame) -> "list[Block]":
 
 def describe(data: Path) -> "list[Block]":
     """The sessions that there are, and what was annotated."""
-    from palestra.report import Table
+    from palestra.records import Table
 
     rows: list[list[str | int]] = []
     for name in eyediap.sessions(data):

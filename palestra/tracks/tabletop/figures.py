@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from palestra.records import Text
-from palestra.report import ACCENT, FAINT, SECOND, Block, Cell, Chart, Gallery, Image, Table, beside, drawn, svg
+from palestra.records import Block, Cell, Chart, Gallery, Table, Text
+from palestra.report import ACCENT, FAINT, SECOND, Image, beside, drawn, svg
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.simulator.case import Case

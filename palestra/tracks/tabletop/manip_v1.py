@@ -42,7 +42,7 @@ from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
 
 if TYPE_CHECKING:
-    from palestra.report import Block, Film
+    from palestra.records import Block, Film
 
 PERIOD_S = 0.05  # 20 Hz
 PHYSICS = f"mujoco {version('mujoco')}"

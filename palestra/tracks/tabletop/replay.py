@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from palestra import console
 from palestra.errors import UnknownName
 from palestra.live import Recording
-from palestra.report import DARK, GREEN, PAPER, Film, Image, beside, write_film
+from palestra.records import Film
+from palestra.report import DARK, GREEN, PAPER, Image, beside, write_film
 from palestra.tracks.tabletop.episode import TableWorld
 from palestra.tracks.tabletop.simulator.case import Case
 from palestra.tracks.tabletop.simulator.goals import Progress

@@ -18,7 +18,8 @@ from palestra.contest.storage.tables import live
 from palestra.contest.workers import live_run, score
 from palestra.contest.workers.live_notes import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
+from palestra.sandbox.sandbox import Backend
 from tests.contest.bundles import PROGRAM, Home, write_tar, write_zip, zip_folder
 from tests.entrants.programs import until
 from tests.live import hall
@@ -144,7 +145,7 @@ def test_a_run_that_the_host_spoiled_is_the_platforms_fault(home):
 
 def test_a_machine_without_a_sandbox_is_the_platforms_fault(home, monkeypatch):
     home = home()
-    monkeypatch.setattr(sandbox, "probe", lambda: [sandbox.Backend("bubblewrap", False, True, "it is gone.", "get it")])
+    monkeypatch.setattr(backends, "probe", lambda: [Backend("bubblewrap", False, True, "it is gone.", "get it")])
     failure = play(home.assignment("live", home.bundle("good"))).failure
     assert failure.fault == "platform" and "it is gone" in failure.trace
 

@@ -9,7 +9,7 @@ from palestra.contest.workers import score
 from palestra.contest.workers.jobs import do
 from palestra.contest.workers.score import Other
 from palestra.errors import PalestraError
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
 from tests.contest.bundles import Home
 
 TRACK = "near-eye-gaze-v1"
@@ -86,5 +86,5 @@ def test_a_bundle_is_not_refused_because_nothing_can_run_it_here(tmp_path, tiny,
         raise PalestraError("No sandbox works here.")
 
     home = Home(tmp_path, "near-eye-live-v1", tiny("near-eye-live-v1"))
-    monkeypatch.setattr(sandbox, "choose", choose)
+    monkeypatch.setattr(backends, "choose", choose)
     assert is_ours(do(home.assignment("check", home.bundle("good"))).failure, "No sandbox works here.")

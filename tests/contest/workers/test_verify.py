@@ -14,7 +14,8 @@ from palestra.contest.rules.model import Verification
 from palestra.contest.workers import live_run, predict, score
 from palestra.contest.workers import verify as verifying
 from palestra.report.bilingual import only
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends
+from palestra.sandbox.sandbox import Backend
 from tests import OUTSIDE
 from tests.changed import changed
 from tests.contest.bundles import Home, write_zip
@@ -221,7 +222,7 @@ def test_nothing_is_left_of_a_verification(home, submitted):
 
 
 def test_a_machine_without_a_sandbox_is_no_outcome(home, submitted, monkeypatch):
-    monkeypatch.setattr(sandbox, "probe", lambda: [sandbox.Backend("bubblewrap", False, True, "it is gone.", "get it")])
+    monkeypatch.setattr(backends, "probe", lambda: [Backend("bubblewrap", False, True, "it is gone.", "get it")])
     outcome = score.guarded(verifying.verify, assignment(home, bundle(home, EXAMPLE.read_text()), submitted()))
     assert not outcome.bodies and outcome.failure.fault == "platform" and "it is gone" in outcome.failure.trace
 

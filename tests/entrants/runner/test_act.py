@@ -12,7 +12,7 @@ from palestra.entrants.program import Program
 from palestra.entrants.runner.act import MOST_NUMBERS, wanted
 from palestra.errors import PalestraError
 from palestra.records import Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import backends, sandbox
 
 BODY = """
 import numpy as np
@@ -45,7 +45,7 @@ def talk(line):
 
 def test_a_class_with_reset_and_act_runs_in_the_sandbox(tmp_path):
     try:
-        backend = sandbox.choose()
+        backend = backends.choose()
     except PalestraError as error:
         pytest.skip(str(error))
     folder = tmp_path / "bundle" / "Algorithm"

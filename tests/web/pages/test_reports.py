@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from palestra.contest.log import events as e
-from palestra.report.page import Page, Table, write_page
+from palestra.records import Table
+from palestra.report.page import Page, write_page
 from tests.contest.story import numbers
 from tests.web.conftest import As, World
 

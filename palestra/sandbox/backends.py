@@ -1,14 +1,17 @@
-"""Tries a backend with a small program that looks for a way out."""
+"""The ways to contain a program that work on this machine: each is tried with a small one that looks for a way out."""
 
 import os
 import secrets
+import shutil
+import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from palestra.errors import PalestraError
-from palestra.sandbox import landlock
+from palestra.sandbox import landlock, seccomp
 from palestra.sandbox.process import Running
 from palestra.sandbox.sandbox import PYTHON, Backend, Limits, start
 
@@ -32,6 +35,58 @@ if os.getuid() == 0:
     held.append("is root")
 print("PROBE", ", ".join(held) or "nothing")
 """
+ADVICE = {
+    "bubblewrap": "apt-get install -y bubblewrap (and allow user namespaces for ordinary users: "
+    "sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0)",
+    "landlock": "a Linux kernel of 5.13 or later with Landlock (lsm=landlock,…), on x86_64 or aarch64",
+}
+
+
+def choose(trusted: bool = False) -> Backend:
+    """The best backend that works here. `trusted` allows one that only limits."""
+    for backend in probe():
+        if backend.works and (backend.contains or trusted):
+            return backend
+    found = "; ".join(
+        f"{backend.name}: {backend.reason} To get it: {backend.advice}" for backend in probe() if backend.advice
+    )
+    raise PalestraError(f"No sandbox works on this machine, and the program is not trusted. {found}")
+
+
+@cache
+def probe() -> list[Backend]:
+    """What this machine can do, best first. Each is tried with a small program, once."""
+    bubblewrap = Backend("bubblewrap", True, True, "", ADVICE["bubblewrap"])
+    lock = Backend("landlock", True, True, "", ADVICE["landlock"])
+    bare = msgspec.structs.replace(lock, namespaces=False)
+    tried = [try_backend(bubblewrap, _lacks_bubblewrap()), try_backend(lock, _lacks_landlock())]
+    if not tried[1].works:
+        without = try_backend(bare, _lacks_landlock())
+        tried[1] = (
+            without
+            if without.works
+            else msgspec.structs.replace(tried[1], reason=f"{tried[1].reason} {without.reason}")
+        )
+    limits = Backend(
+        "rlimits", True, False, "limits memory, time and processes but contains nothing: for trusted programs"
+    )
+    return [*tried, limits]
+
+
+def _lacks_bubblewrap() -> str:
+    missing = [name for name in ("bwrap", "setpriv") if shutil.which(name) is None]
+    named = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed." if missing else ""
+    return _lacks_linux() or named
+
+
+def _lacks_landlock() -> str:
+    return _lacks_linux() or ("" if landlock.version() else "this kernel has no Landlock.")
+
+
+def _lacks_linux() -> str:
+    if sys.platform.startswith("linux") and seccomp.supported():
+        return ""
+    return f"it needs Linux on x86_64 or aarch64, and this is {sys.platform} on {os.uname().machine}."
 
 
 def try_backend(backend: Backend, lacks: str) -> Backend:
