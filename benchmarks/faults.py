@@ -27,10 +27,10 @@ from sqlalchemy import create_engine, make_url, text
 from benchmarks import server_contest as sc
 from palestra import registry
 from palestra.contest.contest import Contest
-from palestra.contest.location import Place
 from palestra.contest.log import chain
 from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import UNDER_WAY
+from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import reading
 from palestra.datasets import make
 from palestra.errors import PalestraError

@@ -25,8 +25,8 @@ from benchmarks import server_contest as sc
 from palestra import registry
 from palestra.contest.contest import Contest
 from palestra.contest.decisions.submissions import Sent, receive
-from palestra.contest.location import Place
 from palestra.contest.log import events as e
+from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import open_database
 from palestra.contest.storage.files import Files
 from palestra.contest.storage.uploads import Uploads

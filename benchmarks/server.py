@@ -165,12 +165,14 @@ COLD = """
 import sys, time
 started = time.perf_counter()
 from pathlib import Path
-from palestra.contest.location import Place
+from palestra.contest.setup import Place
 from palestra.web.server import Serve, site_of
+from palestra.contest import NOBODY
 from palestra.web.app import create_app
+from palestra.web.views.board_cache import board_json
 site = site_of(Serve(Place(Path(sys.argv[1]))))
 create_app(site)
-body = site.pictured.board_json("gaze", __import__("palestra.contest.visibility", fromlist=["NOBODY"]).NOBODY)[1]
+body = board_json(site, "gaze", NOBODY)[1]
 print(time.perf_counter() - started, site.state.seq, len(body))
 """
 

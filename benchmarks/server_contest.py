@@ -15,10 +15,10 @@ import numpy as np
 
 from palestra.contest.accounts import passwords, tokens
 from palestra.contest.contest import LOG_CHANNEL, Contest, notify
-from palestra.contest.location import Place
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.log.events import Body
+from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import writing
 from palestra.records import Estimate
 

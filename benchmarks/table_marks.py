@@ -20,12 +20,12 @@ import msgspec
 from benchmarks.server_contest import HOUR_MS, serving
 from palestra.contest.accounts import tokens as keys
 from palestra.contest.contest import Contest
-from palestra.contest.location import Place
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.match import events as m
 from palestra.contest.match.cases import Case, Entrant, Goal, Group
 from palestra.contest.match.rules import PRESETS
+from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import writing
 from palestra.text import Words
 

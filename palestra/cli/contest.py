@@ -13,7 +13,8 @@ from palestra.cli.options import JsonOption, require_outputs
 from palestra.errors import PalestraError
 
 if TYPE_CHECKING:
-    from palestra.contest import Contest, Place
+    from palestra.contest import Contest
+    from palestra.contest.setup import Place
 
 app = typer.Typer(rich_markup_mode=None, help="Run a contest: its server, its workers, its log.")
 
@@ -29,7 +30,7 @@ PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without 
 
 
 def _place(file: Path, database: str, files: str) -> "Place":
-    from palestra.contest import Place
+    from palestra.contest.setup import Place
 
     return Place(file, database, files)
 
@@ -42,7 +43,7 @@ def init(
     size: Annotated[str, typer.Option(help="Of the synthetic data that is made: tiny, small, paper, none.")] = "tiny",
 ) -> None:
     """Write a contest file to begin with, and make synthetic data for its phases."""
-    from palestra.contest import begin
+    from palestra.contest.setup import begin
 
     begin(file, track or ["near-eye-gaze-v1"], zone, size)
 
@@ -68,11 +69,11 @@ def serve(
     """Serve a contest: pages, API, live streams, and a worker that scores."""
     from palestra import console
     from palestra.web import Serve, run
-    from palestra.web.auth import Settings
+    from palestra.web.site import Oidc
 
     if processes > 1 and not database.startswith("postgres"):
         raise PalestraError("Several server processes hear of each other through PostgreSQL: give --database too.")
-    oidc = Settings(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
+    oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
     place = _place(file, database, files)
     with _stopped_in_good_order():
         run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
@@ -305,7 +306,7 @@ def link(
     files: FilesOption = "",
 ) -> None:
     """Print a one-time link with which somebody chooses a new password: for an organiser who is locked out."""
-    from palestra.contest import reset_link
+    from palestra.contest.setup import reset_link
 
     secret = reset_link(_open(file, database, files), name)
     typer.echo(f"{address.rstrip('/')}/link/{secret}")

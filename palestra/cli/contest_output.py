@@ -5,11 +5,12 @@ from typing import Any
 import typer
 
 from palestra import console
-from palestra.contest import NOBODY, Contest, Place, Viewer
+from palestra.contest import NOBODY, Contest, Viewer
 from palestra.contest.boards import Boards, Row
 from palestra.contest.decisions import rescoring
 from palestra.contest.log import new_id
 from palestra.contest.rules import track_of
+from palestra.contest.setup import Place
 from palestra.contest.workers import worker_of
 from palestra.errors import PalestraError
 from palestra.scoring import Place as Spot

@@ -1,7 +1,8 @@
 """A contest: who may submit what and when, what happened, who stands where, and how it is kept.
 
-`Contest` is one that runs; every change goes through its `act`. The rooms below it point one way: rules, log, storage,
-queue, match, boards, decisions, workers, archive. May be touched only compatibly: the log of a contest is read forever.
+`Contest` is one that runs; every change goes through its `act`, every look through visibility. Rules, storage, match,
+log and queue stand below it; boards, decisions, setup, workers and archive use it. May be touched only compatibly: the
+log of a contest is read forever.
 """
 
 from typing import TYPE_CHECKING
@@ -11,10 +12,9 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.contest import visibility
     from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL, Contest, Decide
-    from palestra.contest.init import begin
-    from palestra.contest.location import Place, first_link, pack_data, reset_link
     from palestra.contest.visibility import (
         NOBODY,
+        Part,
         Sight,
         Viewer,
         frozen_since,

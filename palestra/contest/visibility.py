@@ -6,11 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from palestra.contest.boards import Part, effective
 from palestra.contest.log import Account, Score, State, Submission
 from palestra.contest.match import CaseState, Who
 from palestra.contest.rules import Audience, Phase, Role
 from palestra.records import Estimate
+
+Part = Literal["whole", "shown"]  # of the people: all of them, or those that the board shows before the end
 
 
 class Viewer(msgspec.Struct, frozen=True):
@@ -104,10 +105,10 @@ def score_seen(state: State, submission: Submission, viewer: Viewer, now: int) -
     if not sees_submission(submission, viewer):
         return None
     if viewer.is_organiser:
-        return effective(submission, now)
+        return submission.score_at(now)
     phase = state.phase(submission.phase, now)
     frozen = frozen_since(state, phase, now) if phase.freeze_own == "hidden" else None
-    score = effective(submission, now if frozen is None else _last_shown(frozen))
+    score = submission.score_at(now if frozen is None else _last_shown(frozen))
     if score is None:
         return None
     if not is_partial(state, phase):
@@ -119,7 +120,7 @@ def score_seen(state: State, submission: Submission, viewer: Viewer, now: int) -
 
 def is_sealed(state: State, submission: Submission, viewer: Viewer, now: int) -> bool:
     """Whether there is a score that this viewer does not get to see yet."""
-    return effective(submission, now) is not None and score_seen(state, submission, viewer, now) is None
+    return submission.score_at(now) is not None and score_seen(state, submission, viewer, now) is None
 
 
 def numbers_seen(state: State, submission: Submission, viewer: Viewer, now: int) -> dict[str, Estimate]:

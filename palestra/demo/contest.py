@@ -19,11 +19,12 @@ import polars as pl
 import typer
 
 from palestra import console, registry
-from palestra.contest import Contest, Place
+from palestra.contest import Contest
 from palestra.contest.accounts import passwords, tokens
 from palestra.contest.decisions import teams
 from palestra.contest.log import new_id
 from palestra.contest.rules import Role
+from palestra.contest.setup import Place
 from palestra.contest.storage import writing
 from palestra.contest.workers import write_bundle
 from palestra.errors import PalestraError

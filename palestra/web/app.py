@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, wait
-from pathlib import Path
 
 from litestar import Litestar
 from litestar.datastructures import State as AppState
@@ -18,16 +17,15 @@ from palestra.contest.log import Event
 from palestra.contest.storage import writing
 from palestra.web.api import READS, TRANSFERS, action_routes
 from palestra.web.auth import Gate
-from palestra.web.errors import PROBLEMS, answer_error
 from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
 from palestra.web.match import HALL, MATCHES
 from palestra.web.pages import DESK, OUTSIDE, PAGES
-from palestra.web.site import Site
+from palestra.web.responses import PROBLEMS, answer_error
+from palestra.web.site import STATIC, Site
 from palestra.web.tail import channels_of, follow
 from palestra.web.topics import live, touched
 
-STATIC = Path(__file__).with_name("static")
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
 LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs
 CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends

@@ -18,13 +18,12 @@ import msgspec
 import uvicorn
 
 from palestra import console
-from palestra.contest import Place, first_link, pack_data
 from palestra.contest.decisions import rule_changes
 from palestra.contest.log import clock
+from palestra.contest.setup import Place, first_link, pack_data
 from palestra.errors import Told
 from palestra.parallel import end_with_parent
-from palestra.web.auth import Settings as Oidc
-from palestra.web.site import Setup, Site
+from palestra.web.site import Oidc, Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped
 SETTINGS = "PALESTRA_SERVE"  # how server processes that uvicorn starts learn what to serve

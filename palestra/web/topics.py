@@ -18,8 +18,7 @@ from palestra.web.auth import language_of, viewer_from
 from palestra.web.match import screen
 from palestra.web.match import topics as match_live
 from palestra.web.models import LiveNews
-from palestra.web.rendering import render
-from palestra.web.site import Site
+from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 from palestra.web.text import shown
 from palestra.web.views import desk, public, team

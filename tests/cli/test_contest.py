@@ -256,7 +256,7 @@ def test_a_wrong_call_is_answered_in_words(cli, tmp_path, monkeypatch, words, me
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_that_is_stopped_while_it_starts_ends_without_a_word(cli, tmp_path, monkeypatch, number):
-    monkeypatch.setattr("palestra.contest.location.Place.open", lambda place: signal.raise_signal(number))
+    monkeypatch.setattr("palestra.contest.setup.location.Place.open", lambda place: signal.raise_signal(number))
     ran = cli("contest", "worker", tmp_path / "contest.toml")
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 

@@ -25,9 +25,9 @@ from palestra import registry
 from palestra.contest.accounts import passwords
 from palestra.contest.contest import Contest
 from palestra.contest.decisions import teams
-from palestra.contest.location import Place
 from palestra.contest.log.clock import new_id
 from palestra.contest.rules.model import Role
+from palestra.contest.setup.location import Place
 from palestra.contest.workers.baselines import write_bundle
 from tests.databases import new_database
 

@@ -23,7 +23,8 @@ from palestra.records import Estimate
 from palestra.text import Words
 from palestra.web.app import create_app
 from palestra.web.auth.middleware import BROWSER, SESSION
-from palestra.web.site import Setup, Site
+from palestra.web.site.setup import Setup
+from palestra.web.site.site import Site
 from tests.contest.conftest import Clock
 from tests.contest.story import DAY, START, a_phase, numbers, some_rules
 from tests.databases import Databases, Made, copy_of, on_sorts

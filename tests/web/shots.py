@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
 
-from palestra.web.rendering import STATIC, render
+from palestra.web.site.rendering import STATIC, render
 from tests.web import samples
 from tests.web.sample_live import live_point
 

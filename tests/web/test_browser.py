@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from palestra.contest.location import Place
 from palestra.contest.log import events as e
+from palestra.contest.setup.location import Place
 from palestra.text import Words
-from palestra.web.rendering import STATIC
+from palestra.web.site.rendering import STATIC
 from tests.web.browsing import (
     LICENCE,
     ORGANISER,

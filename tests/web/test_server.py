@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from palestra.contest.location import Place
+from palestra.contest.setup.location import Place
 from palestra.errors import PalestraError
 from palestra.web import server as serving
 from palestra.web.server import Serve, run

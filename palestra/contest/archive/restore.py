@@ -5,9 +5,10 @@ from pathlib import Path
 import typer
 
 from palestra import console
-from palestra.contest import Contest, Place
+from palestra.contest import Contest
 from palestra.contest.archive import backup, rebuild, recompute, signature
 from palestra.contest.log import parse_head, wall_clock
+from palestra.contest.setup import Place
 from palestra.contest.storage import Files, sqlite_address
 from palestra.errors import PalestraError
 from palestra.formats import write_bytes

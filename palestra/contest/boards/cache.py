@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import msgspec
 
-from palestra.contest import Contest, Sight, Viewer, sight_of_board
+from palestra.contest import Contest, Part, Sight, Viewer, sight_of_board
 from palestra.contest.boards import ranking
-from palestra.contest.boards.ranking import Entry, FinalRow, Part, Row
+from palestra.contest.boards.ranking import Entry, FinalRow, Row
 from palestra.contest.log import Event, State
 from palestra.contest.log import events as e
 from palestra.contest.match import MatchBody, team_of

@@ -5,19 +5,18 @@ What referees judged is kept as exact fractions, and compared and weighted as su
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.contest import Part
 from palestra.contest.log import Score, State, Submission
 from palestra.contest.match import at_the_time
 from palestra.contest.rules import Phase, track_of
 from palestra.records import Estimate, Metric, Track
 from palestra.scoring import placed
 
-Part = Literal["whole", "shown"]  # of the people: all of them, or those that the board shows before the end
 DrawsOf = Callable[[str], bytes]  # opens the resamples of a metric by their digest
 Place = float | Fraction
 EARLIER = "earlier"
@@ -62,13 +61,6 @@ class Row(msgspec.Struct, frozen=True):
     entry: Entry
 
 
-def effective(submission: Submission, as_of: int) -> Score | None:
-    """The score of a submission that counted at a time: the newest one, whatever came of it later."""
-    counted = [one for one in submission.scores if one.counts_from is not None and one.counts_from <= as_of]
-    newest_first = reversed(counted)  # of those that count from the same moment, the one that was made last
-    return max(newest_first, key=lambda one: one.counts_from or 0, default=None)
-
-
 def board(state: State, phase_id: str, as_of: int, part: Part, draws_of: DrawsOf) -> list[Row]:
     """A phase's board as it stood at a time."""
     phase = state.phase(phase_id, as_of)
@@ -99,7 +91,7 @@ def entry_of(state: State, phase: Phase, track: Track, whose: str, as_of: int, p
     chosen: tuple[tuple[Place, ...], Submission, Score] | None = None
     for name in state.of_team[phase.id][whose]:
         one = state.submissions[name]
-        score = effective(one, as_of)
+        score = one.score_at(as_of)
         numbers = _numbers(score, part) if score else {}
         if score is None or not numbers or (one.withdrawn_at is not None and one.withdrawn_at <= as_of):
             continue

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from palestra.contest.boards import DrawsOf, Part, Row, board
+from palestra.contest import Part
+from palestra.contest.boards import DrawsOf, Row, board
 from palestra.contest.log import Rescoring, Shelf, State
 from palestra.contest.log import events as e
 from palestra.contest.rules import require_reason, track_of

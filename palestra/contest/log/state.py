@@ -113,6 +113,12 @@ class Submission(msgspec.Struct, array_like=True):
     withdrawn_at: int | None = None
     baseline: str = ""
 
+    def score_at(self, as_of: int) -> Score | None:
+        """The score that counted at a time: the newest one, whatever came of it later."""
+        counted = [one for one in self.scores if one.counts_from is not None and one.counts_from <= as_of]
+        newest_first = reversed(counted)  # of those that count from the same moment, the one that was made last
+        return max(newest_first, key=lambda one: one.counts_from or 0, default=None)
+
 
 class Bundle(msgspec.Struct, array_like=True):
     """What a promoted team handed in for verification."""

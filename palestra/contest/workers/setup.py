@@ -5,7 +5,8 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from palestra.contest import Contest, Place
+from palestra.contest import Contest
+from palestra.contest.setup import Place
 from palestra.contest.workers import predict
 from palestra.contest.workers.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
 from palestra.contest.workers.jobs import do, warm_up

@@ -9,9 +9,9 @@ from palestra.contest.log import new_id
 from palestra.contest.rules import Role
 from palestra.contest.storage import writing
 from palestra.errors import Told, TooOften
-from palestra.web import Site, in_thread
 from palestra.web.actions.registry import Done, Nothing, action
 from palestra.web.auth import Caller
+from palestra.web.site import Site, in_thread
 
 DAY_MS = 86_400_000
 REGISTRATIONS, REGISTRATION_MS = 20, 3_600_000  # from one address in an hour

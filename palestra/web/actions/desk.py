@@ -15,10 +15,10 @@ from palestra.contest.rules import parse, require_reason
 from palestra.contest.storage import writing
 from palestra.errors import Told
 from palestra.text import Words
-from palestra.web import Site, in_thread
 from palestra.web.actions.accounts import WithReason
 from palestra.web.actions.registry import Done, action
 from palestra.web.auth import Caller
+from palestra.web.site import Site, in_thread
 
 Moment = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]  # ms; calendars end somewhere, and so do contests
 Title = Annotated[str, msgspec.Meta(max_length=200)]

@@ -9,9 +9,9 @@ from sqlalchemy import delete, select, update
 
 from palestra.contest.storage import answered, writing
 from palestra.errors import Told
-from palestra.web import Site, in_thread
 from palestra.web.actions.registry import Action, Done
 from palestra.web.auth import Caller
+from palestra.web.site import Site, in_thread
 
 KEPT_MS = 86_400_000
 DOING_MS = 60_000  # after which what another process has begun counts as given up

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from palestra.errors import clip, refuse
-from palestra.web import Site
 from palestra.web.auth import Caller
+from palestra.web.site import Site
 
 
 class Done(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,10 +7,10 @@ from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
 from palestra.errors import Told
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.actions.accounts import Named, WithReason
 from palestra.web.actions.registry import Done, Nothing, action
 from palestra.web.auth import Caller
+from palestra.web.site import Site
 
 
 class MakeTeam(msgspec.Struct, frozen=True):

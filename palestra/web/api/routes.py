@@ -10,13 +10,13 @@ from litestar.params import Parameter
 
 from palestra.contest.rules import Rules, written
 from palestra.errors import Missing
-from palestra.web import Site, in_thread
 from palestra.web.actions import ACTIONS, Action, Done, perform, require_plain
 from palestra.web.auth import SESSION, address_of, caller_of, language_of, needs, organisers_only, viewer_from
 from palestra.web.models import Contest, Me, missing, there
 from palestra.web.models import public as v
+from palestra.web.site import Site, in_thread
 from palestra.web.text import as_public, shown
-from palestra.web.views import public, team, upload_limits
+from palestra.web.views import board_cache, public, team, upload_limits
 
 Id = str
 _BOARD = {  # it is kept as it was written, so its type does not say what it is
@@ -62,7 +62,7 @@ def me(request: Request[Any, Any, Any]) -> Me:
 def board(site: Site, request: Request[Any, Any, Any], phase: Id) -> Response[bytes]:
     """A phase's board, as you may see it now."""
     viewer = viewer_from(request)
-    tag, body = site.pictured.board_json(phase, viewer)
+    tag, body = board_cache.board_json(site, phase, viewer)
     if request.headers.get("if-none-match") == tag:
         return Response(b"", status_code=304, headers={"etag": tag})
     return Response(body, media_type=MediaType.JSON, headers={"etag": tag, "cache-control": "no-cache"})

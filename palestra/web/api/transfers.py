@@ -14,9 +14,9 @@ from palestra.contest.decisions import submissions
 from palestra.contest.log import new_id
 from palestra.contest.storage import UnknownUpload, Upload, clean_name, downloads
 from palestra.errors import Missing, PalestraError, Told
-from palestra.web import Site, in_thread
 from palestra.web.auth import caller_of, needs, viewer_from
 from palestra.web.models import Begin, Progress, Submitted, missing, there
+from palestra.web.site import Site, in_thread
 
 PIECE_BYTES = 8 << 20  # the most that one request may bring
 UNDER_WAY = 5  # uploads that an account may have begun

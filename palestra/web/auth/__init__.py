@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         require_csrf,
         viewer_from,
     )
-    from palestra.web.auth.oidc import Settings
     from palestra.web.auth.request import LANGUAGE, NO_PAGES, address_of, came_from, is_program, language_of, local_path
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,9 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from palestra.contest import NOBODY, Viewer, viewer_of
 from palestra.contest.accounts import tokens
 from palestra.errors import Forbidden, SignedOut, Told
-from palestra.web import Site, render
 from palestra.web.auth.request import is_program, language_of
 from palestra.web.models import ErrorPage, Problem
+from palestra.web.site import Site, render
 
 log = logging.getLogger("palestra.web")
 SESSION, BROWSER = "palestra_session", "palestra_browser"

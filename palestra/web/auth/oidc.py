@@ -24,25 +24,15 @@ from sqlalchemy import Connection, insert, select
 from palestra.contest.storage import identities
 from palestra.errors import Told, clean, clip
 from palestra.web.auth.id_token import Identity, identity_of, same
+from palestra.web.site import Oidc
 
 KEPT_MS = 10 * 60_000  # how long somebody may take to sign in there
 LONGEST_BYTES = 256 * 1024  # of any answer
-ANSWER_S = 10.0  # from the request to the last byte of its answer
 
 # What reading JSON may raise: text that is not UTF-8, and brackets by the thousand, have errors of their own.
 NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """What the organiser sets. Without an issuer, nobody signs in this way."""
-
-    issuer: str = ""  # exactly as the site names itself
-    client_id: str = ""
-    client_secret: str = ""  # empty: a public client, which PKCE alone protects
-    scopes: tuple[str, ...] = ("openid", "profile", "email")
-    answer_s: float = ANSWER_S
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -78,7 +68,7 @@ class _Keys(msgspec.Struct):
     keys: list[dict[str, Any]]
 
 
-async def begin(settings: Settings, redirect_uri: str, now: int) -> tuple[str, Kept]:
+async def begin(settings: Oidc, redirect_uri: str, now: int) -> tuple[str, Kept]:
     """Where to send the browser, and what to keep until it is back."""
     provider = await _discover(settings)
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -86,7 +76,7 @@ async def begin(settings: Settings, redirect_uri: str, now: int) -> tuple[str, K
     return authorization_url(settings, provider, kept), kept
 
 
-def authorization_url(settings: Settings, provider: Provider, kept: Kept) -> str:
+def authorization_url(settings: Oidc, provider: Provider, kept: Kept) -> str:
     asked = {
         "response_type": "code",
         "client_id": settings.client_id,
@@ -101,7 +91,7 @@ def authorization_url(settings: Settings, provider: Provider, kept: Kept) -> str
     return provider.authorization_endpoint + joint + urlencode(asked)
 
 
-async def finish(settings: Settings, kept: Kept, query: Mapping[str, str], now: int) -> Identity:
+async def finish(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int) -> Identity:
     """Who came back, by the query they came back with."""
     code = code_of(settings, kept, query, now)
     provider = await _discover(settings)
@@ -110,7 +100,7 @@ async def finish(settings: Settings, kept: Kept, query: Mapping[str, str], now: 
     return identity_of(settings.issuer, settings.client_id, token, keys.keys, kept.nonce, now)
 
 
-def code_of(settings: Settings, kept: Kept, query: Mapping[str, str], now: int) -> str:
+def code_of(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int) -> str:
     """The code that somebody came back with, if it is the answer to what we asked of this very browser."""
     if not kept.made_at <= now < kept.made_at + KEPT_MS:
         raise Told("Signing in took longer than 10 minutes. Please begin again.", "登录用时超过 10 分钟，请重新开始。")
@@ -165,7 +155,7 @@ def unseal(cookie: str, secret: bytes) -> Kept:
     return msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=Kept)
 
 
-def check_settings(settings: Settings) -> None:
+def check_settings(settings: Oidc) -> None:
     """Refuse settings that cannot work or would not be safe."""
     if not settings.issuer:
         raise Told(
@@ -185,7 +175,7 @@ def check_settings(settings: Settings) -> None:
         )
 
 
-async def _discover(settings: Settings) -> Provider:
+async def _discover(settings: Oidc) -> Provider:
     check_settings(settings)
     address = settings.issuer.removesuffix("/") + "/.well-known/openid-configuration"
     provider = await _fetch(settings, "GET", address, Provider)
@@ -200,7 +190,7 @@ async def _discover(settings: Settings) -> Provider:
     return provider
 
 
-async def _exchange(settings: Settings, provider: Provider, kept: Kept, code: str) -> str:
+async def _exchange(settings: Oidc, provider: Provider, kept: Kept, code: str) -> str:
     """The ID token for a code."""
     form = {
         "grant_type": "authorization_code",
@@ -218,7 +208,7 @@ async def _exchange(settings: Settings, provider: Provider, kept: Kept, code: st
     return (await _fetch(settings, "POST", provider.token_endpoint, _Tokens, data=form, headers=headers)).id_token
 
 
-async def _fetch(settings: Settings, method: str, url: str, kind: type[T], **sent: Any) -> T:
+async def _fetch(settings: Oidc, method: str, url: str, kind: type[T], **sent: Any) -> T:
     """An answer of the other site, as the record it should be."""
     try:
         async with asyncio.timeout(settings.answer_s):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from litestar import Request
 
-from palestra.web import Site
+from palestra.web.site import Site
 from palestra.web.text import LANGUAGES
 
 LANGUAGE = "palestra_language"

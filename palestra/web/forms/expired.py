@@ -7,12 +7,13 @@ from urllib.parse import quote
 from litestar import MediaType, Request, Response
 
 from palestra.errors import SignedOut
-from palestra.web import problem_of, render
 from palestra.web.actions import ACTIONS
 from palestra.web.auth import FormRunOut, caller_of, came_from, is_program, language_of, local_path, require_csrf
 from palestra.web.forms.refill import Sent, refilled
 from palestra.web.forms.refusal import fields_of, page_at, refused
 from palestra.web.models import ErrorPage
+from palestra.web.responses import problem_of
+from palestra.web.site import render
 
 
 async def require_own_form(request: Request[Any, Any, Any]) -> Response[Any] | None:

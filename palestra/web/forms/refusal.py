@@ -9,10 +9,11 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import FormMultiDict
 
 from palestra.errors import PalestraError
-from palestra.web import page, problem_of, render
 from palestra.web.auth import BROWSER, NO_PAGES, caller_of, language_of, local_path
 from palestra.web.forms.refill import Sent, refilled
 from palestra.web.models import ErrorPage
+from palestra.web.responses import page, problem_of
+from palestra.web.site import render
 
 OF_THE_CONNECTION = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
 OF_A_BODY = (b"content-type", b"content-length", b"transfer-encoding")

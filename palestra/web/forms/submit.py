@@ -14,12 +14,12 @@ from litestar.response import Redirect
 
 from palestra.contest.rules import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
-from palestra.web import Site
 from palestra.web.actions import ACTIONS, Done, perform, require_plain
 from palestra.web.api import keep_session
 from palestra.web.auth import caller_of, language_of, local_path, needs, organisers_only
 from palestra.web.forms.refusal import fields_of, refused
 from palestra.web.models import Notice
+from palestra.web.site import Site
 from palestra.web.text import say
 
 NOTICE = "palestra_notice"

@@ -13,12 +13,12 @@ from litestar.openapi.spec.schema import Schema
 from palestra.contest import sees_bench, sees_turn
 from palestra.contest.match import MatchBody, cases_of
 from palestra.errors import Forbidden, Missing, SignedOut, Told
-from palestra.web import Site, in_thread
 from palestra.web.auth import caller_of, viewer_from
 from palestra.web.match import models as v
 from palestra.web.match.layout import drawing
 from palestra.web.match.messages import PHOTO_BYTES, Heard, keep_photo, kind_of_picture, photos_of, say, who_is
 from palestra.web.match.view import match_view, matches_page
+from palestra.web.site import Site, in_thread
 
 Asked = Request[Any, Any, Any]
 KEPT = {"cache-control": "private, max-age=31536000, immutable"}

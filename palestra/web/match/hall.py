@@ -4,11 +4,11 @@ from litestar import MediaType, Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from palestra.contest.manual import pack, source_of
-from palestra.web import Site
 from palestra.web.auth import language_of, viewer_from
 from palestra.web.match import screen
 from palestra.web.match.results import results
 from palestra.web.pages import Asked, show
+from palestra.web.site import Site
 from palestra.web.views import page_of
 
 

@@ -12,7 +12,7 @@ from palestra.contest.match import events as m
 from palestra.contest.match import state_machine as table
 from palestra.contest.storage import DIGEST
 from palestra.errors import Forbidden, Told
-from palestra.web import Site, in_thread
+from palestra.web.site import Site, in_thread
 
 PHOTO_BYTES = 6 << 20
 PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png", b"RIFF": "image/webp"}

@@ -14,9 +14,9 @@ from palestra.contest.match import state_machine as table
 from palestra.contest.rules import MatchPlan, Phase, Rules
 from palestra.contest.storage import Files
 from palestra.errors import Told
-from palestra.web import Site, in_thread
 from palestra.web.actions import Done, action
 from palestra.web.auth import Caller
+from palestra.web.site import Site, in_thread
 
 TRACK = "tabletop-manip"
 

@@ -30,7 +30,7 @@ from palestra.contest.match import shown as clock_text
 from palestra.contest.rules import track_of
 from palestra.scoring import Judged
 from palestra.text import Words
-from palestra.web import Site
+from palestra.web.site import Site
 
 
 class Note(msgspec.Struct, frozen=True):

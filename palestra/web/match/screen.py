@@ -33,9 +33,9 @@ from palestra.contest.match import (
 )
 from palestra.contest.match import shown as clock_text
 from palestra.text import Words
-from palestra.web import Site, render
 from palestra.web.match.models import Dial
 from palestra.web.match.results import published
+from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 
 TOPICS = {"hall": "赛场大屏"}

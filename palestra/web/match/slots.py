@@ -10,11 +10,11 @@ from palestra.contest.match import Match, SlotsPlanned, timetable_of
 from palestra.contest.match import state_machine as table
 from palestra.contest.match import timetable as slots
 from palestra.contest.rules import MatchPlan, Phase
-from palestra.web import Site
 from palestra.web.actions import Done, action
 from palestra.web.auth import Caller
 from palestra.web.match import models as v
 from palestra.web.match.messages import who_is
+from palestra.web.site import Site
 
 MINUTE_MS = 60_000
 Moment = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]  # ms

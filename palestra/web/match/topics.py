@@ -8,10 +8,10 @@ import msgspec
 
 from palestra.contest import Viewer
 from palestra.contest.match import MatchBody
-from palestra.web import Site, render
 from palestra.web.match.messages import who_is
 from palestra.web.match.models import TablePage
 from palestra.web.match.view import match_view
+from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 from palestra.web.views import frame
 

@@ -20,12 +20,12 @@ from palestra.contest.match import (
 )
 from palestra.contest.match import turn as flow
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.match import models as v
 from palestra.web.match.case_view import Eyes, case_view, name_in
 from palestra.web.match.messages import who_is
 from palestra.web.match.slots import next_round, slots_of
 from palestra.web.match.steps import LABELS_BY_KIND, steps_of
+from palestra.web.site import Site
 
 
 def match_view(site: Site, match_id: str, viewer: Viewer, team: str = "", now: int = 0) -> v.MatchView:

@@ -12,7 +12,6 @@ from litestar.response import Redirect, Stream
 from palestra.contest.log import chain
 from palestra.contest.storage import reading
 from palestra.errors import Missing, PalestraError
-from palestra.web import Site, in_thread
 from palestra.web.actions import Amend
 from palestra.web.api import READING
 from palestra.web.auth import address_of, language_of, organisers_only, viewer_from
@@ -20,6 +19,7 @@ from palestra.web.forms import fields_of, notice_of, refused
 from palestra.web.forms import read as read_form
 from palestra.web.models import missing, there
 from palestra.web.pages.public import REPORT_POLICY, Asked, report_in, show
+from palestra.web.site import Site, in_thread
 from palestra.web.views import ORGANISER, desk, judging
 from palestra.web.views import audit as show_audit
 

@@ -11,12 +11,13 @@ from palestra.contest.accounts import tokens as keys
 from palestra.contest.decisions import digest_of
 from palestra.errors import SignedOut
 from palestra.report import only
-from palestra.web import Site, in_thread, page, render
 from palestra.web.auth import address_of, caller_of, language_of, local_path, viewer_from
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.models import live as lv
 from palestra.web.models import missing, there
 from palestra.web.models import people as pv
+from palestra.web.responses import page
+from palestra.web.site import Site, in_thread, render
 from palestra.web.text import shown
 from palestra.web.views import certificate as show_award
 from palestra.web.views import live, public, upload_limits

@@ -14,16 +14,16 @@ from palestra.contest.log import State, new_id
 from palestra.contest.storage import reading, writing
 from palestra.contest.storage import settings as kept_settings
 from palestra.errors import Missing, Told
-from palestra.web import Site, in_thread
 from palestra.web.actions import Done
 from palestra.web.api import keep_session
 from palestra.web.auth import Caller, Identity, address_of, caller_of, oidc
+from palestra.web.site import Oidc, Site, in_thread
 
 COOKIE = "palestra_outside"
 SEAL = "outside.seal"  # the setting that has the secret which cookies are sealed with
 
 
-def _settings(site: Site) -> oidc.Settings:
+def _settings(site: Site) -> Oidc:
     if site.setup.oidc is None:
         raise Missing("Sign-in through another site is not set up here.", "本站未设置通过其他网站登录。")
     return site.setup.oidc

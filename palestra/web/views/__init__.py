@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.web.views import audit, certificate, desk, judging, live, manual, public, rules, team, upload_limits
+    from palestra.web.views import (
+        audit,
+        board_cache,
+        certificate,
+        desk,
+        judging,
+        live,
+        manual,
+        public,
+        rules,
+        team,
+        upload_limits,
+    )
     from palestra.web.views.desk import ORGANISER
     from palestra.web.views.manual import page_of
     from palestra.web.views.public import frame

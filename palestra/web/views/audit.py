@@ -16,8 +16,8 @@ from palestra.contest.log import Head, State, chain
 from palestra.contest.log import events as e
 from palestra.contest.storage import events as table
 from palestra.contest.storage import reading
-from palestra.web import Site
 from palestra.web.models import public as v
+from palestra.web.site import Site
 
 ROWS = 100  # on a page
 LOOKED_THROUGH = 50_000  # events in which a page looks for those of a kind; the next page goes on from there

@@ -10,8 +10,8 @@ from palestra.contest.rules import track_of
 from palestra.contest.storage import reading
 from palestra.records import Estimate
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.models import public as v
+from palestra.web.site import Site
 from palestra.web.views.public import column_of
 
 FINAL = v.Column(name="final", title=Words("Final score", "最终成绩"), unit="", better="higher")

@@ -14,9 +14,9 @@ from palestra.contest.rules import Phase, parse, track_of, written
 from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.models import desk as dv
 from palestra.web.models import public as v
+from palestra.web.site import Site
 from palestra.web.views import live
 from palestra.web.views.public import link_of, phases_of, rules_versions, state_at
 from palestra.web.views.rules import changes, compared, require_other

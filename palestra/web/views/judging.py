@@ -17,8 +17,8 @@ from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading
 from palestra.records import Estimate
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.models import desk as dv
+from palestra.web.site import Site
 from palestra.web.views.desk import ORGANISER, name_of
 from palestra.web.views.public import column_of, link_of, phases_of
 
@@ -294,7 +294,7 @@ def _change(state: State, one: Rescoring, name: str, metric: str, ranks: Ranks) 
 
 def _value_before(submission: Submission, one: Rescoring, metric: str) -> Estimate | None:
     """What counted when the set was proposed."""
-    score = ranking.effective(submission, one.at)
+    score = submission.score_at(one.at)
     return score.metrics.get(metric) if score else None
 
 

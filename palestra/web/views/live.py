@@ -5,8 +5,8 @@ from typing import Any
 from palestra.contest import NOBODY, Viewer, sight_of_board
 from palestra.contest.log import Run
 from palestra.contest.rules import Phase, track_of
-from palestra.web import Site
 from palestra.web.models import live as lv
+from palestra.web.site import Site
 from palestra.web.stream import Note
 from palestra.web.views import public
 

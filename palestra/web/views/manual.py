@@ -3,13 +3,13 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from palestra.contest import Place
 from palestra.contest.manual import Pack, Source, pack, source_of
 from palestra.contest.match import phase_of_match
 from palestra.contest.rules import Rules
+from palestra.contest.setup import Place
 from palestra.errors import UnknownName
 from palestra.formats import write_bytes
-from palestra.web import STATIC, render
+from palestra.web.site import STATIC, render
 from palestra.web.text import LANGUAGES, say
 
 

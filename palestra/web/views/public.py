@@ -10,8 +10,8 @@ from palestra.contest.log import State
 from palestra.contest.rules import Phase, Rules, track_of
 from palestra.records import Estimate, Metric, Track
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.models import public as v
+from palestra.web.site import Site
 
 SHOWN_METRICS = 4  # columns of a board
 

@@ -9,9 +9,9 @@ from palestra.contest.log import State
 from palestra.contest.rules import Rules, written
 from palestra.errors import Missing, Told
 from palestra.text import Words
-from palestra.web import Site
 from palestra.web.models import public as v
 from palestra.web.models import rules as rv
+from palestra.web.site import Site
 from palestra.web.text import both, sections
 
 AROUND = 2  # lines of a contest file that are shown beside one that changes

@@ -20,9 +20,9 @@ from palestra.contest.log import Bundle, State, Submission
 from palestra.contest.rules import Phase, expected_name, track_of
 from palestra.contest.storage import jobs, reading
 from palestra.records import Track
-from palestra.web import Site
 from palestra.web.models import people as pv
 from palestra.web.models import public as v
+from palestra.web.site import Site
 from palestra.web.views import upload_limits
 from palestra.web.views.public import column_of, link_of, phases_of, shown_metrics, state_at, winners_of
 

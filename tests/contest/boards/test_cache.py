@@ -14,7 +14,7 @@ from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
 from palestra.contest.storage.database import connect, open_database, sqlite_address
 from palestra.contest.storage.files import Files
-from palestra.contest.visibility import NOBODY, Viewer
+from palestra.contest.visibility import NOBODY, Part, Viewer
 from tests.contest.conftest import Clock
 from tests.contest.story import START, Story, a_phase, histories, numbers, ranks, some_rules
 
@@ -53,7 +53,7 @@ class Stage:
         self.clock.at = story.now
         return self
 
-    def pure(self, phase: str, part: ranking.Part, as_of: int | None) -> list[ranking.Row]:
+    def pure(self, phase: str, part: Part, as_of: int | None) -> list[ranking.Row]:
         at = self.clock() if as_of is None else as_of
         return ranking.board(self.contest.state, phase, at, part, self.contest.files.read)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.contest.boards import ranking
-from palestra.contest.boards.ranking import Entry, effective
+from palestra.contest.boards.ranking import Entry
 from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
 from palestra.contest.rules.model import track_of
@@ -187,16 +187,16 @@ def test_a_score_that_is_applied_in_the_same_millisecond_is_the_newer_one():
     again = story.rescore()
     story.score(sent, 1.0, again)
     story.add(e.RescoringApplied(again))
-    assert effective(story.state.submissions[sent], story.now).metrics["pe_deg"].value == 1.0
+    assert story.state.submissions[sent].score_at(story.now).metrics["pe_deg"].value == 1.0
 
 
 def test_nothing_counts_before_its_time_nor_while_its_set_is_open():
     story = Story()
     sent = story.wait(5).scored(story.team(), 2.0)
     one = story.state.submissions[sent]
-    assert effective(one, story.now - 1) is None
+    assert one.score_at(story.now - 1) is None
     story.score(sent, 1.0, story.rescore())
-    assert effective(one, story.now + 100).metrics["pe_deg"].value == 2.0
+    assert one.score_at(story.now + 100).metrics["pe_deg"].value == 2.0
 
 
 def test_a_disqualified_team_is_off_the_board_until_it_is_taken_back():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from palestra.contest.location import Place
+from palestra.contest.setup.location import Place
 from palestra.contest.workers import predict, setup
 from palestra.entrants import bundle
 

@@ -16,7 +16,8 @@ from palestra.contest.visibility import NOBODY, Viewer
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.app import create_app
 from palestra.web.auth.middleware import BROWSER, HEADERS, SESSION, Caller
-from palestra.web.site import Setup, Site
+from palestra.web.site.setup import Setup
+from palestra.web.site.site import Site
 from tests.contest.story import DAY
 from tests.web.asking import Answer, ask
 from tests.web.conftest import As, World

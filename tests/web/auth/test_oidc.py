@@ -21,6 +21,7 @@ from palestra.contest.storage.database import open_database, sqlite_address, wri
 from palestra.errors import PalestraError
 from palestra.web.auth import oidc
 from palestra.web.auth.id_token import Identity, identity_of
+from palestra.web.site import Oidc
 from tests.web.provider import CLIENT, OTHER_KEY, RSA_KEY, SECRET, Provider, public_jwk, running, send
 
 NOW = 1_668_000_000_000
@@ -41,8 +42,8 @@ class SignIn:
     provider: Provider
 
     @property
-    def settings(self) -> oidc.Settings:
-        return oidc.Settings(self.provider.url, CLIENT, SECRET)
+    def settings(self) -> Oidc:
+        return Oidc(self.provider.url, CLIENT, SECRET)
 
     def begin(self) -> oidc.Kept:
         self.url, self.kept = asyncio.run(oidc.begin(self.settings, BACK, NOW))
@@ -111,7 +112,7 @@ def test_a_name_comes_as_one_printable_line(sign_in):
 
 def test_nothing_is_fetched_unless_an_issuer_is_set(provider):
     with pytest.raises(PalestraError, match="not set up"):
-        asyncio.run(oidc.begin(oidc.Settings("", CLIENT, SECRET), BACK, NOW))
+        asyncio.run(oidc.begin(Oidc("", CLIENT, SECRET), BACK, NOW))
     assert provider.asked == []
 
 
@@ -133,19 +134,19 @@ def test_nothing_is_fetched_unless_an_issuer_is_set(provider):
 )
 def test_an_issuer_that_is_not_safe_is_refused(issuer):
     with pytest.raises(PalestraError):
-        oidc.check_settings(oidc.Settings(issuer, CLIENT))
+        oidc.check_settings(Oidc(issuer, CLIENT))
 
 
 @pytest.mark.parametrize(
     "issuer", ["https://example.org", "https://example.org/realms/a/", "http://localhost:8080", "http://[::1]:80"]
 )
 def test_an_issuer_by_https_or_on_this_machine_is_taken(issuer):
-    oidc.check_settings(oidc.Settings(issuer, CLIENT))
+    oidc.check_settings(Oidc(issuer, CLIENT))
 
 
 def test_a_client_id_must_be_set():
     with pytest.raises(PalestraError, match="client id"):
-        oidc.check_settings(oidc.Settings("https://example.org"))
+        oidc.check_settings(Oidc("https://example.org"))
 
 
 # What the browser brings back
@@ -489,7 +490,7 @@ def test_a_connection_that_breaks_is_told(sign_in):
 
 
 def test_a_site_that_is_not_there_is_told(sign_in):
-    gone = oidc.Settings("http://127.0.0.1:1", CLIENT)
+    gone = Oidc("http://127.0.0.1:1", CLIENT)
     with pytest.raises(PalestraError, match="cannot be reached"):
         asyncio.run(oidc.begin(gone, BACK, NOW))
 

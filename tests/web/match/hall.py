@@ -8,13 +8,13 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from palestra.contest.location import Place
 from palestra.contest.log import events as e
 from palestra.contest.match import events as m
 from palestra.contest.match import state_machine as match
 from palestra.contest.match.cases import Entrant
 from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.state import Match
+from palestra.contest.setup.location import Place
 from palestra.contest.visibility import viewer_of
 from palestra.web.match.messages import who_is
 from palestra.web.match.opening import read_sheet

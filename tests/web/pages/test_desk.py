@@ -12,7 +12,7 @@ from palestra.contest.log import events as e
 from palestra.contest.queue import jobs
 from palestra.contest.storage.database import writing
 from palestra.web.actions.registry import ACTIONS
-from palestra.web.rendering import render
+from palestra.web.site.rendering import render
 from palestra.web.views import judging
 from tests.contest.story import DAY, HOUR, START
 from tests.web import samples

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from palestra.contest.visibility import NOBODY
 from palestra.web.models import live
-from palestra.web.rendering import EM_STEPS, STATIC, render
+from palestra.web.site.rendering import EM_STEPS, STATIC, render
 from palestra.web.text.numbers import countdown
 from palestra.web.views import live as show_live
 from palestra.web.views import public

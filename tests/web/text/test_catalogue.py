@@ -6,7 +6,7 @@ from string import Formatter
 import pytest
 
 from palestra.errors import UnknownName
-from palestra.web.rendering import render
+from palestra.web.site.rendering import render
 from palestra.web.text import catalogue as words_module
 from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
 from tests.web import samples

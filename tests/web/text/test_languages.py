@@ -29,7 +29,7 @@ from palestra.web import health
 from palestra.web.actions.accounts import Named
 from palestra.web.actions.registry import require_plain
 from palestra.web.auth.request import preferred
-from palestra.web.errors import problem_of
+from palestra.web.responses.errors import problem_of
 from palestra.web.text.log_phrases import PHRASES
 from palestra.web.text.translate import phrase, sentence
 from tests import ROOT
@@ -40,7 +40,7 @@ FILES = [
     *sorted((PACKAGE / "contest" / "decisions").glob("*.py")),
     *sorted((PACKAGE / "contest" / "accounts").glob("*.py")),
     *(PACKAGE / "contest" / f"{name}.py" for name in
-      ("storage/uploads", "rules/calendar", "location", "workers/live_run")),
+      ("storage/uploads", "rules/calendar", "setup/location", "workers/live_run")),
     *(file for file in sorted((PACKAGE / "web").rglob("*.py")) if file.name != "catalogue.py"),  # those are our slips
 ]  # fmt: skip
 PLAIN = {"PalestraError", "HTTPException", "NotFoundException", "PermissionDeniedException", "NotAuthorizedException"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from palestra import registry
+from palestra.contest import Contest
 from palestra.contest.accounts import tokens
-from palestra.contest.contest import Contest
 from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e

@@ -13,12 +13,10 @@ from sqlalchemy.exc import OperationalError
 
 from palestra.contest.storage import UnknownUpload, WrongOffset
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
-from palestra.web.auth import LANGUAGE, NO_PAGES, Caller, FormRunOut, caller_of, came_from, is_program, language_of
+from palestra.web.auth import NO_PAGES, FormRunOut, came_from, is_program, language_of
 from palestra.web.models import ErrorPage, Problem
-from palestra.web.rendering import render
-from palestra.web.site import Site
-from palestra.web.text import LANGUAGES, sentence, shown, told
-from palestra.web.views import frame
+from palestra.web.responses.html import page
+from palestra.web.text import sentence, told
 
 log = logging.getLogger("palestra.web")
 
@@ -38,28 +36,6 @@ PROBLEMS = {
         503: "The database does not answer. Try again soon.",
     }.items()
 }
-
-
-def page(request: Request[Any, Any, Any], template: str, view: object, status: int = 200, **more: Any) -> Response[str]:
-    """A page for whoever asked."""
-    site: Site = request.app.state.site
-    caller: Caller = caller_of(request)
-    language = language_of(request)
-    path = request.url.path + (f"?{query}" if (query := _query(request)) else "")
-    if isinstance(view, ErrorPage) and request.method != "GET":  # a form's address is nowhere to come back to
-        path = view.back
-    around = frame(site, caller.reader, caller.csrf, path, more.pop("notice", None))
-    html = render(template, language, frame=around, page=shown(view, language), **more)
-    response = Response(html, media_type=MediaType.HTML, status_code=status)
-    if request.query_params.get("lang") in LANGUAGES:
-        response.set_cookie(LANGUAGE, language, max_age=365 * 86_400, samesite="lax", secure=site.setup.secure)
-    return response
-
-
-def _query(request: Request[Any, Any, Any]) -> str:
-    from urllib.parse import urlencode
-
-    return urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "lang"])
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from palestra.contest import Contest, Decide, Viewer
@@ -11,25 +10,10 @@ from palestra.contest.accounts import Buckets
 from palestra.contest.boards import Boards
 from palestra.contest.log import Event, State
 from palestra.contest.storage import Uploads
-from palestra.web.auth import Settings as Oidc
-from palestra.web.board_cache import Pictured
+from palestra.web.site.setup import Setup
 from palestra.web.stream import Feed, Note, Runs
 
 T = TypeVar("T")
-REQUESTS_PER_S, BURST = 200.0, 1_000  # from one address, which may be that of a whole hall
-
-
-@dataclass(frozen=True)
-class Setup:
-    """How the server is set up."""
-
-    home: Path  # the folder of contest.toml
-    spool: Path  # where uploads lie until they are complete
-    address: str = ""  # that people reach it at; empty: whatever they asked for
-    secure: bool = False  # whether it is reached by https alone
-    oidc: Oidc | None = None
-    requests_per_s: float = REQUESTS_PER_S
-    burst: int = BURST
 
 
 @dataclass
@@ -41,17 +25,14 @@ class Site:
     feed: Feed = field(default_factory=Feed)
     boards: Boards = field(init=False)
     buckets: Buckets = field(init=False)
-    pictured: Pictured = field(init=False)
+    boards_sent: dict[tuple[object, ...], tuple[str, bytes]] = field(default_factory=dict)  # see views/board_cache.py
     uploads: Uploads = field(init=False)
-    doing: dict[str, asyncio.Future[Any]] = field(
-        default_factory=dict
-    )  # what is to be done once: see actions/idempotency.py
+    doing: dict[str, asyncio.Future[Any]] = field(default_factory=dict)  # see actions/idempotency.py
     runs: Runs = field(init=False)
 
     def __post_init__(self) -> None:
         self.boards = Boards(self.contest)
         self.buckets = Buckets(self.setup.requests_per_s, self.setup.burst, self.contest.now)
-        self.pictured = Pictured(self)
         self.uploads = Uploads(self.contest.engine, self.setup.spool, self.contest.files, self.contest.now)
         self.runs = Runs(self.contest.engine)
 

@@ -18,7 +18,7 @@ from palestra.web.models import live, public
 from palestra.web.pages.desk import DESK
 from palestra.web.pages.public import PAGES as PAGES_SERVED
 from palestra.web.pages.sign_in import OUTSIDE
-from palestra.web.rendering import STATIC, brackets, render, static
+from palestra.web.site.rendering import STATIC, brackets, render, static
 from palestra.web.text import numbers
 from palestra.web.text.catalogue import LANGUAGES
 from tests.web import samples

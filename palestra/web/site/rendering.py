@@ -15,7 +15,7 @@ from palestra.text import Words
 from palestra.web.models import BoardRow, Column, ScreenTeam
 from palestra.web.text import LANGUAGES, Scale, numbers, say, say_count, scale_of, sparkline, whisker, words
 
-STATIC = Path(__file__).with_name("static")
+STATIC = Path(__file__).parents[1] / "static"
 SHORT = 10  # letters of a digest that are shown
 EM_STEPS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 80)
 NARROW = frozenset(" .,:;!|'()[]-°Iijlfrt")
@@ -23,7 +23,7 @@ STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that h
 
 
 def render(template: str, language: str, **views: object) -> str:
-    """A page or a part of one. Pages need `frame` and `page`; see models/public.py."""
+    """A page or a part of one. Pages need `frame` and `page`; see web/views/."""
     return _environment(language).get_template(template).render(**views)
 
 

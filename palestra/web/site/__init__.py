@@ -1,0 +1,15 @@
+"""What every room of the server needs: the contest as this process holds it, how it was set up, templates.
+
+May be touched freely; it imports no other room of the web but models, stream and text.
+"""
+
+from typing import TYPE_CHECKING
+
+from palestra.door import lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.web.site.rendering import STATIC, render
+    from palestra.web.site.setup import Oidc, Setup
+    from palestra.web.site.site import Site, in_thread
+else:
+    __getattr__ = lazy_exports(__name__)
