@@ -15,11 +15,17 @@ from litestar.static_files import create_static_files_router
 from palestra.contest.accounts import rate_limit, tokens
 from palestra.contest.log import Event
 from palestra.contest.storage import writing
+from palestra.web.actions import accounts, desk, teams  # noqa: F401 - they declare actions
 from palestra.web.api import READS, TRANSFERS, action_routes
 from palestra.web.auth import Gate
 from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
-from palestra.web.match import HALL, MATCHES
+from palestra.web.match import (
+    HALL,
+    MATCHES,
+    opening,  # noqa: F401 - it declares actions
+    slots,  # noqa: F401 - it declares actions
+)
 from palestra.web.pages import DESK, OUTSIDE, PAGES
 from palestra.web.responses import PROBLEMS, answer_error
 from palestra.web.site import STATIC, Site

@@ -23,7 +23,7 @@ STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that h
 
 
 def render(template: str, language: str, **views: object) -> str:
-    """A page or a part of one. Pages need `frame` and `page`; see web/views/."""
+    """A page or a part of one. Pages need `frame` and `page`; see models/public.py."""
     return _environment(language).get_template(template).render(**views)
 
 
