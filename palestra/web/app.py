@@ -16,17 +16,19 @@ from litestar.static_files import create_static_files_router
 from palestra.contest.accounts import rate_limit, tokens
 from palestra.contest.log import Event
 from palestra.contest.storage import writing
+from palestra.web.actions import accounts, desk, teams
 from palestra.web.api import READS, TRANSFERS, action_routes
 from palestra.web.auth import Gate
 from palestra.web.errors import PROBLEMS, answer_error
 from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
-from palestra.web.match import HALL, MATCHES
+from palestra.web.match import HALL, MATCHES, opening
 from palestra.web.pages import DESK, OUTSIDE, PAGES
 from palestra.web.site import Site
 from palestra.web.tail import channels_of, follow
 from palestra.web.topics import live, touched
 
+WITH_ACTIONS = (accounts, desk, opening, teams)  # an action is declared when its module is imported
 STATIC = Path(__file__).with_name("static")
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
 LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs

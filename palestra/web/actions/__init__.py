@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
+    from palestra.web.actions import accounts, desk, teams
     from palestra.web.actions.desk import Amend
     from palestra.web.actions.idempotency import perform
     from palestra.web.actions.registry import ACTIONS, Action, Done, action, require_plain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.web.match import screen, topics
+    from palestra.web.match import opening, screen, topics
     from palestra.web.match.hall import HALL
     from palestra.web.match.pages import MATCHES
 else:
