@@ -160,6 +160,7 @@ class FileAnswers:
     most_bytes: Callable[[pl.DataFrame], int] | None = None  # of a submission file for these trials
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
     content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
+    apart: Callable[[Mapping[str, Any], Mapping[str, Any]], float] | None = None  # how far two heavy answers differ
 
 
 @dataclass(frozen=True)
