@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from palestra.contest import Attempt
+    from palestra.contest.manual import Section
+    from palestra.contest.match import CaseSet, Sheet, SimulatedCase
     from palestra.evaluation import Protocol
     from palestra.report import Block, Film
 
@@ -185,6 +188,10 @@ class RefereedMatch:
     """What the referees' table needs from a challenge."""
 
     judged: Callable[[pl.DataFrame], pl.DataFrame]  # what referees decided (scoring/judged.py), scored
+    sheet: Callable[[Path, CaseSet], Sheet]  # what is played: the practice cases or the hidden ones of a data set
+    drawing: Callable[[bytes], str] | None = None  # a reference layout of the sheet as an SVG, for referees
+    manual: Callable[[Path], Sequence[Section]] | None = None  # what teams are told beforehand; opens nothing hidden
+    rehearse: Callable[[Path, Attempt], SimulatedCase] | None = None  # one attempt in a simulator, not with the robot
 
 
 @dataclass(frozen=True)
