@@ -227,6 +227,7 @@ class FileAnswers:
     most_bytes: Callable[[pl.DataFrame], int] | None = None  # of a submission file for these trials
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
     content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
+    apart: Callable[[Mapping[str, Any], Mapping[str, Any]], float] | None = None  # how far two heavy answers differ
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,11 @@ class RefereedMatch:
     """What the referees' table needs from a challenge."""
 
     judged: Callable[[pl.DataFrame], pl.DataFrame]  # what referees decided (scoring/judged.py), scored
+    # What is played, a Sheet of contest/match: the "practice" cases or the "hidden" ones of a data set.
+    sheet: Callable[[Path, Literal["practice", "hidden"]], Any]
+    drawing: Callable[[bytes], str] | None = None  # a reference layout of the sheet as an SVG, for referees
+    manual: Callable[[Path], Sequence[Any]] | None = None  # Sections of contest/manual for teams; opens nothing hidden
+    rehearse: Callable[[Path, Any], Any] | None = None  # an Attempt of contest/rehearsal.py in a simulator, simulated
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def init(
     """Write a contest file to begin with, and make synthetic data for its phases."""
     from palestra.contest.setup import begin
 
-    begin(file, track or ["near-eye-gaze-v1"], zone, size)
+    begin(file, track or [], zone, size)
 
 
 @app.command(epilog="Example: palestra contest serve contest.toml --port 8765")

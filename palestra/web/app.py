@@ -15,23 +15,19 @@ from litestar.static_files import create_static_files_router
 from palestra.contest.accounts import rate_limit, tokens
 from palestra.contest.log import Event
 from palestra.contest.storage import writing
-from palestra.web.actions import accounts, desk, teams  # noqa: F401 - they declare actions
+from palestra.web.actions import accounts, desk, teams
 from palestra.web.api import READS, TRANSFERS, action_routes
 from palestra.web.auth import Gate
 from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
-from palestra.web.match import (
-    HALL,
-    MATCHES,
-    opening,  # noqa: F401 - it declares actions
-    slots,  # noqa: F401 - it declares actions
-)
+from palestra.web.match import HALL, MATCHES, opening, slots
 from palestra.web.pages import DESK, OUTSIDE, PAGES
 from palestra.web.responses import PROBLEMS, answer_error
 from palestra.web.site import STATIC, Site
 from palestra.web.tail import channels_of, follow
 from palestra.web.topics import live, touched
 
+WITH_ACTIONS = (accounts, desk, opening, slots, teams)  # an action is declared when its module is imported
 BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
 LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs
 CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends

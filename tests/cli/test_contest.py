@@ -28,7 +28,7 @@ EXAMPLE = re.compile(r"Example: palestra (contest .+)", re.DOTALL)
 # Those that run until they are stopped have tests of their own.
 ORDER = ["init", "board", "rescore", "export", "backup", "verify-log", "link", "restore"]
 LASTING = ["serve", "worker"]
-AT_A_TABLE = ["pack", "rehearse"]  # these need a match: tests/tracks/tabletop/test_rehearsal.py
+AT_A_TABLE = ["pack", "rehearse"]  # these need a match: tests/cli/test_rehearse.py
 LINK = re.compile(r"(http://\S+)/link/(pll_\w+)")
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 PASSWORD = "a long enough password"
@@ -227,6 +227,12 @@ def test_init_makes_a_phase_for_each_track_in_the_zone_that_was_given(cli, tmp_p
     assert text.count("[[phase]]") == 2
     assert 'zone = "Asia/Shanghai"' in text
     assert [path.name for path in file.parent.iterdir()] == ["contest.toml"], "no data was asked for"
+
+
+def test_init_without_a_track_begins_with_one_that_takes_a_table(cli, tmp_path):
+    file = tmp_path / "contest.toml"
+    assert cli("contest", "init", file, "--size", "none").code == 0
+    assert 'track = "near-eye-gaze-v1"' in file.read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """The event loop and those who write: changes are made on it while it runs, and none waits for one that does not."""
 
 import asyncio
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -8,6 +11,7 @@ import pytest
 
 from palestra.web import app
 from palestra.web.app import _make, _onto
+from tests import ROOT
 
 PATIENCE_S = 20.0
 
@@ -103,3 +107,16 @@ def test_a_change_that_was_made_elsewhere_is_not_made_again() -> None:
     made: list[str] = []
     _make(lambda: made.append("twice"), done)
     assert made == []
+
+
+def test_the_server_has_every_action_that_is_declared() -> None:
+    """In a process of its own: here other tests may have imported what declares them."""
+    takes = re.compile(r"^from palestra\.web\.actions(\.registry)? import .*\baction\b", re.M)
+    declaring = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in (ROOT / "palestra" / "web").rglob("*.py")
+        if takes.search(file.read_text()) and file.name != "__init__.py"
+    }
+    code = "import sys, palestra.web.app; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert {"palestra.web.actions.desk", "palestra.web.match.opening"} <= declaring <= set(found.stdout.split())

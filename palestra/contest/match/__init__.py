@@ -10,7 +10,7 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.match import events, marks, outcomes, state_machine, timetable, turn
     from palestra.contest.match.available_actions import ASK, Option, at_table, options
-    from palestra.contest.match.cases import Case, Entrant, Goal, Group, Thing, cases_of
+    from palestra.contest.match.cases import Case, CaseSet, Entrant, Goal, Group, Sheet, Thing, cases_of
     from palestra.contest.match.clock import shown
     from palestra.contest.match.costs import LABELS
     from palestra.contest.match.event_kinds import Part, Who

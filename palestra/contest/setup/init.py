@@ -14,10 +14,11 @@ from palestra.records import SIZES, Order
 
 
 def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
-    """Write the file, where there is none, and make the data that its phases lack."""
+    """Write the file, where there is none, and make the data that its phases lack. No tracks: a simple one."""
     if size not in (*SIZES, "none"):
         raise PalestraError(f"{size!r} is no size; expected one of {', '.join(SIZES)}, or none.")
     if not file.exists():
+        tracks = tracks or _simple_track()
         for track in tracks:
             registry.track(track)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -30,6 +31,11 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
         if size != "none" and phase.data:
             make_data(phase, file.parent / phase.data, Order(size, seed=secrets.randbits(128)))  # type: ignore[arg-type]
     console.say(f"Start it with: palestra contest serve {file}")
+
+
+def _simple_track() -> list[str]:
+    """The first that is answered with a CSV file, which anybody can write; none, where there is no such track."""
+    return [track.id for track in registry.tracks().values() if track.suffix == ".csv" and track.dataset.make][:1]
 
 
 def make_data(phase: Phase, folder: Path, order: Order) -> None:

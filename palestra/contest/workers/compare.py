@@ -1,11 +1,13 @@
 """Two tables of answers, trial by trial: where they lie apart, and by how much. Pure functions.
 
 Fractions are compared by their difference, in the units of the answer; whole numbers, words and anything else are the
-same or not. Of masks the share of pixels that differ counts. An answer that only one table has is a difference.
+same or not. Heavy answers, such as masks, are opened by their track, which says how far two of them lie apart. An
+answer that only one table has is a difference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +19,6 @@ from palestra.scoring import ABOUT
 
 FIRST = 40  # rows that are kept to be shown; a page folds away longer tables
 AGAIN = " again"
-MASK = ("mask_file", "mask_key")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     rows: int
     different: int
-    worst: float  # the largest difference between fractions, or share of a mask
+    worst: float  # the largest difference between fractions or heavy answers
     first: tuple[Difference, ...] = ()
     lone: int = 0  # of those that are different: answered in one of them alone
 
@@ -59,7 +60,10 @@ def differences(track: Track, submitted: pl.DataFrame, again: pl.DataFrame, tole
         same=pl.all_horizontal(_is_close(part, left.schema[part].is_float(), tolerance) for part in parts),
         lone=given != given_again,
     )
-    return _with_masks(rows, submitted, again, tolerance) if set(MASK) <= set(columns) else rows
+    if track.files is None or track.files.apart is None:
+        return rows
+    digests = [part + end for part in parts if part not in columns for end in ("", AGAIN)]  # say nothing to people
+    return _with_heavy(rows, track.files.apart, (submitted, again), tolerance).drop(digests)
 
 
 def summed(rows: pl.DataFrame) -> Comparison:
@@ -94,21 +98,22 @@ def _plain(track: Track, answers: pl.DataFrame, columns: list[str]) -> pl.DataFr
     return track.content(table) if track.content else table
 
 
-def _with_masks(rows: pl.DataFrame, submitted: pl.DataFrame, again: pl.DataFrame, tolerance: float) -> pl.DataFrame:
-    """Masks whose bytes differ are opened: of them the share of pixels counts that are of another class."""
-    from palestra.tracks.eye_segmentation import open_mask
-
-    places = [dict(zip(table["trial"], table.select(MASK).rows(), strict=True)) for table in (submitted, again)]
+def _with_heavy(
+    rows: pl.DataFrame,
+    gap: Callable[[Mapping[str, Any], Mapping[str, Any]], float],
+    tables: tuple[pl.DataFrame, pl.DataFrame],
+    tolerance: float,
+) -> pl.DataFrame:
+    """Answers whose content differs are opened: it counts by how much."""
+    answers = [dict(zip(table["trial"], table.iter_rows(named=True), strict=True)) for table in tables]
     apart, same = rows["apart"].to_list(), rows["same"].to_list()
     for row, (trial, lone) in enumerate(rows.select("trial", "lone").rows()):
         if same[row] or lone:
             apart[row] = 0.0 if same[row] else None
             continue
-        first, second = (open_mask(*place[trial]) for place in places)
-        apart[row] = float((first != second).mean())
+        apart[row] = gap(*(table[trial] for table in answers))
         same[row] = apart[row] <= tolerance
-    rows = rows.with_columns(pl.Series("apart", apart, pl.Float64), pl.Series("same", same, pl.Boolean))
-    return rows.drop(name for name in rows.columns if name.startswith("mask_"))  # digests, which say nothing to people
+    return rows.with_columns(pl.Series("apart", apart, pl.Float64), pl.Series("same", same, pl.Boolean))
 
 
 def _difference(row: dict[str, Any]) -> Difference:

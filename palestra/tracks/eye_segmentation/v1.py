@@ -118,6 +118,12 @@ def content(rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
+def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """The share of pixels that are of another class."""
+    first, second = (openeds.open_mask(row["mask_file"], row["mask_key"]) for row in (one, other))
+    return float((first != second).mean())
+
+
 def _each(work: Any, places: list[Any]) -> list[Any]:
     """Work on masks in threads (decoding leaves Python's lock); the faults of all are raised together."""
     faults = Faults()
@@ -253,6 +259,7 @@ def track(settings: Settings) -> Track:
             most_bytes=openeds.most_bytes,
             inspect=inspect,
             content=content,
+            apart=apart,
         ),
         dataset=Dataset(
             make=make,
