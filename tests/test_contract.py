@@ -53,7 +53,7 @@ def test_an_outside_track_scores_a_file_on_the_command_line(outside, clips, cli)
         ({"id": "Blink"}, "kebab-case"),
         ({"title": " "}, "title"),
         ({"metrics": ()}, "at least one metric"),
-        ({"answers": None}, "how answers arrive"),
+        ({"files": None}, "how answers arrive"),
         ({"error": "absent"}, "names as error"),
         ({"missing": {"error": float("nan")}}, "no better than answers"),
         ({"missing": {"error": -1.0}}, "no better than answers"),
