@@ -11,7 +11,11 @@ from palestra.cli import app
 from palestra.contest.rules import reader
 from tests import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "README.zh-CN.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "palestra" / "tracks").glob("*/README.md")),
+]
 COMMANDS = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 CONTEST = COMMANDS["contest"].commands
 
