@@ -5,7 +5,7 @@
 1. The estimator (train/gaze_axis.py) tells where an eye's optical axis points before its camera, and learns that from
    pictures without end of drawn people and devices as well as from the data set's training people.
 2. Sequences of one eye are found by their looks, and as everybody watches the same patterns, each eye's offset is told
-   by where its estimates lie as a whole (gaze_places.py). No label of a validation or test person is used for this.
+   by where its estimates lie as a whole (bias_correction.py). No label of a validation or test person is used for this.
 3. The forecaster (train/gaze_ahead.py) is a GRU that learns from people who are simulated and have the estimator's
    noise: how far validation people's estimates jitter, and how far whole sequences of them are off their labels.
 """

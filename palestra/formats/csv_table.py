@@ -1,7 +1,7 @@
 """CSV tables from strangers: one row per trial, any order, every fault with its line.
 
 There are two readers. Polars takes a plain, faultless file at full speed. Whatever is unusual in any way goes to the
-careful reader (table_careful.py), which is the authority: it knows line numbers, spaces, quotes and what is harmless.
+careful reader (csv_careful.py), which is the authority: it knows line numbers, spaces, quotes and what is harmless.
 A file may have 256 bytes per row and 64 KiB more; reading takes at most about 20 times that in memory.
 """
 

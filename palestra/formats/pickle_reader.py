@@ -2,7 +2,7 @@
 
 A pickle is a program for a stack machine, and Python's own reader runs whatever it names. This one knows the opcodes
 that protocols 2 to 5 use for numbers, texts, bytes, containers and numpy arrays; the few functions that such pickles
-name are carried out in pickles_calls.py, on checked arguments. Anything else is refused. Memory stays under four
+name are carried out in pickle_numpy.py, on checked arguments. Anything else is refused. Memory stays under four
 times the file and 256 bytes for each of at most MAX_STEPS opcodes.
 """
 

@@ -1,6 +1,6 @@
 """A near-infrared close-up of an eye, 640 × 400 grey, with its exact mask: what a headset's camera would see.
 
-Who is seen and by which camera is in eye_scene.py; eye_batch.py renders the same, many at a time, with torch.
+Who is seen and by which camera is in scene.py; torch_renderer.py renders the same, many at a time, with torch.
 """
 
 from dataclasses import dataclass

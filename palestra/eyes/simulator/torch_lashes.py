@@ -31,7 +31,7 @@ def lash_shade(lashes: Tensor, eye: Eye, lids: Lids, grid: Grid) -> Tensor:
 
 
 def _knots_px(lashes: Tensor, eye: Eye, lids: Lids) -> Tensor:
-    """(b, n, 6, 2) the points between which eye.py draws straight pieces; their corners are kept."""
+    """(b, n, 6, 2) the points between which renderer.py draws straight pieces; their corners are kept."""
     along, length, curl, splay, side, _ = lashes.unbind(-1)
     margin = torch.where((side > 0)[..., None], _along(lids.upper_mm, along), _along(lids.lower_mm, along))
     axes = torch.tensor(optics.LID_AXES_MM, dtype=torch.float32, device=lashes.device)
@@ -57,7 +57,7 @@ def _points_px(knots_px: Tensor, share: Tensor) -> Tensor:
 
 
 def _darkness(share: Tensor, thick: Tensor) -> Tensor:
-    """In eye.py: full black and a pixel wider to the third knot, then 200, then thin and 130."""
+    """In renderer.py: full black and a pixel wider to the third knot, then 200, then thin and 130."""
     level = torch.where(share < 0.4, 1.0, torch.where(share < 0.8, 200 / 255, 130 / 255))
     wider = torch.where(share < 0.4, 1.0, torch.where(share < 0.8, 0.0, -1.0))
     # OpenCV fills 1, 3, 5 and 5 pixels across for a thickness of 1, 2, 3 and 4.

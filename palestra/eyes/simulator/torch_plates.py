@@ -1,4 +1,4 @@
-"""What stays still of people before cameras, painted by eye.py and kept on a device for eye_batch.py to go on from."""
+"""What stays still of people before cameras: painted by renderer.py, kept on a device for torch_renderer.py."""
 
 from __future__ import annotations
 

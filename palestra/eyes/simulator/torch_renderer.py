@@ -1,7 +1,7 @@
-"""Many eyes at a time, with torch: the second back-end of the renderer in eye.py, for training on a GPU.
+"""Many eyes at a time, with torch: the second back-end of the renderer in renderer.py, for training on a GPU.
 
-What stays still of a person before a camera is painted once by eye.py and kept on the device as a plate
-(eye_plates.py); what moves is computed here for a whole batch. Pictures agree with eye.py's to a few grey levels
+What stays still of a person before a camera is painted once by renderer.py and kept on the device as a plate
+(torch_plates.py); what moves is computed here for a whole batch. Pictures agree with renderer.py's to a few grey levels
 (its test says how far), differences being lashes, which are splatted instead of drawn, and
 rounding.
 """
@@ -176,7 +176,7 @@ def _eyeball(plates: Plates, at: Tensor, eye: Eye, cover: Tensor, value: Tensor)
     """Grey levels of the ball between the lids; its white follows the gaze by whole pixels."""
     margin = SCLERA_MARGIN_PX
     rest = torch.cat([eye.row.rest_x_px, eye.row.rest_y_px], 1)
-    moved = (eye.middle_px / 2).floor() - rest / 2  # on even pixels, as the window that eye.py puts around the iris
+    moved = (eye.middle_px / 2).floor() - rest / 2  # on even pixels, as the window that renderer.py puts on the iris
     shift = margin - moved.clamp(-margin, margin).trunc().long()
     device = cover.device
     y = shift[:, 1, None, None] + torch.arange(HEIGHT, device=device)[None, :, None]

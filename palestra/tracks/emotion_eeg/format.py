@@ -5,7 +5,7 @@ test/<person>.pkl       for the organiser alone, since its triggers are the trut
 subXXX.pkl              the public FACED release: 28 videos × 32 channels × 7,500 samples (the last 30 s of each)
 
 A person's pickle has 356 MB, so it is mapped and not loaded: the pickle is read by an interpreter that can call
-nothing (pickles.py), and only where the array's bytes lie is kept.
+nothing (formats/pickle_reader.py), and only where the array's bytes lie is kept.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The data set of the live near-eye contest: training data as near_eye.py has it, and testers nobody has seen.
+"""The data set of the live near-eye contest: training data as format.py has it, and testers nobody has seen.
 
 data.toml                                  the display: plane_distance, unit
 people.csv                                 person,sex,age,ethnicity,glasses,makeup,eye_colour (optional)

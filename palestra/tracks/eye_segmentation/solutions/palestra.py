@@ -1,4 +1,4 @@
-"""Ours: a small network for each frame, then the whole sequence with its labels (segment_time.py)."""
+"""Ours: a small network for each frame, then the whole sequence with its labels (sequence.py)."""
 
 from collections.abc import Mapping
 from pathlib import Path

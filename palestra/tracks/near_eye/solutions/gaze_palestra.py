@@ -1,6 +1,6 @@
 """Ours: a network finds the pupil, and five frames tell where this eye looks when its pupil is there.
 
-Both eyes answer, each by what is known of it (near_eye_few.py), and the surer counts for more. `answers` also answers
+Both eyes answer, each by what is known of it (calibration.py), and the surer counts for more. `answers` also answers
 without the five frames, as if nothing were known of the eye and how the headset sits: what they are worth.
 """
 

@@ -1,6 +1,6 @@
 """An eyeball behind an iris: where it looks when the iris is seen there, and what a person's looks like.
 
-Points and directions are those of remote_view.py's pictures, with x towards the temple, y up and z to the camera.
+Points and directions are those of virtual_camera.py's pictures, with x towards the temple, y up and z to the camera.
 """
 
 from __future__ import annotations

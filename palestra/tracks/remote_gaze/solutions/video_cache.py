@@ -43,7 +43,7 @@ class Seen:
     """What was seen of each row's frame, by which cameras."""
 
     found: NDArray[Any]  # (n, …)
-    axes: Floats  # (n, 2, 3, 3) of the cameras that look straight at the eyes (remote_view.py)
+    axes: Floats  # (n, 2, 3, 3) of the cameras that look straight at the eyes (virtual_camera.py)
     cameras: list[Camera]
     camera_of: NDArray[np.int64]  # (n,) which of them took a row's frame
 
