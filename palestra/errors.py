@@ -48,12 +48,13 @@ class TooOften(Told):
 class UnknownName(PalestraError):
     """A name that nothing here has."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], unusable: Iterable[str] = ()) -> None:
         names, asked = sorted(map(_cut, known)), _cut(name)
         near = difflib.get_close_matches(asked, names, n=1, cutoff=0.4)
         known_ones = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {known_ones or 'none'}."
-        super().__init__(f"There is no {kind} {asked!r}. {hint}")
+        others = "".join(f"\nCould not be loaded: {why}" for why in unusable)  # it may be one of these
+        super().__init__(f"There is no {kind} {asked!r}. {hint}{others}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PalestraError, (str(self),)  # so that it can come back from a worker process

@@ -5,7 +5,8 @@
     --tracks-dir FOLDER               any .py file there that ends in TRACK = Track(...)
     entry point palestra.tracks       a challenge that is a pip package: its id = "module" or "module:TRACK"
 
-Nothing of a track is imported before somebody asks for it, and nothing of a solution before it is run.
+Nothing of a track is imported before somebody asks for it, and nothing of a solution before it is run. A track from
+outside that cannot be loaded harms no other: `broken` says why, and only commands that name it are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,10 +40,21 @@ class Source:
     module: str
     folder: str = ""  # that the module is imported from, where it is not installed
     name: str = "TRACK"
+    package: str = ""  # that brought it along, as pip calls it
 
     @property
     def where(self) -> str:
+        if self.package:
+            return f"{self.id} of the package {self.package}"
         return str(Path(self.folder, f"{self.module}.py")) if self.folder else self.module
+
+
+@dataclass(frozen=True)
+class Found:
+    """All sources, loaded as far as they can be."""
+
+    sources: dict[str, Source]  # by the id of their track
+    broken: dict[str, str]  # what is wrong with the others, by the id that their names tell
 
 
 def add_folder(folder: Path) -> None:
@@ -55,8 +67,13 @@ def add_folder(folder: Path) -> None:
 
 
 def tracks() -> dict[str, Track]:
-    """All tracks by id."""
-    return {name: _load(source) for name, source in _by_id().items()}
+    """All tracks that can be loaded, by id."""
+    return {name: _load(source) for name, source in _find().sources.items()}
+
+
+def broken() -> dict[str, str]:
+    """Why other tracks cannot be used, by the id that their names tell."""
+    return _find().broken
 
 
 def track(track_id: str, settings: Mapping[str, str] | None = None) -> Track:
@@ -97,7 +114,7 @@ def _choices(kind: Any) -> str:
 
 def solutions(track_id: str | None = None) -> list[Solution]:
     """All reference solutions, or those of one track."""
-    sources = [_source(track_id)] if track_id else _by_id().values()
+    sources = [_source(track_id)] if track_id else _find().sources.values()
     listed = dict.fromkeys(one for source in sources for one in _solutions_beside(source))
     return [one for one in listed if track_id in (None, one.track)]
 
@@ -129,25 +146,45 @@ def _solutions_beside(source: Source) -> tuple[Solution, ...]:
     return tuple(getattr(_load_module(source), "SOLUTIONS", ())) if not _is_packaged(source) else ()
 
 
+def _require_solutions(source: Source) -> None:
+    """A slip in the list of an outside track's solutions is told when the track is loaded."""
+    try:
+        _solutions_beside(source)
+    except Exception as error:
+        raise PalestraError(f"{source.where}: its solutions fail when they are listed: {_told(error)}") from error
+
+
 def _source(track_id: str) -> Source:
     # A file is named after its track, so one track does not pay for importing all of them.
-    for source in _sources():
-        if source.id == track_id and _load(source).id == track_id:
-            return source
-    found = _by_id()
-    if track_id not in found:
-        raise UnknownName("track (one outside the package needs --tracks-dir)", track_id, found)
-    return found[track_id]
+    named = [source for source in _sources() if source.id == track_id and _load(source).id == track_id]
+    if len(named) > 1:
+        raise PalestraError(_contested(track_id, named))
+    if named:
+        return named[0]
+    found = _find()
+    if track_id in found.sources:
+        return found.sources[track_id]
+    if track_id in found.broken:
+        raise PalestraError(found.broken[track_id])
+    kind = "track (one outside the package needs --tracks-dir)"
+    raise UnknownName(kind, track_id, found.sources, found.broken.values())
 
 
-def _by_id() -> dict[str, Source]:
-    found: dict[str, Source] = {}
+def _find() -> Found:
+    claims: dict[str, list[Source]] = {}
+    broken: dict[str, str] = {}
     for source in _sources():
-        track_id = _load(source).id
-        if track_id in found:
-            raise PalestraError(f"{source.where}: a track with the id {track_id!r} exists already. Ids must differ.")
-        found[track_id] = source
-    return dict(sorted(found.items()))
+        try:
+            claims.setdefault(_load(source).id, []).append(source)
+        except PalestraError as error:
+            broken[source.id] = str(error)
+    broken |= {track_id: _contested(track_id, some) for track_id, some in claims.items() if len(some) > 1}
+    return Found({track_id: some[0] for track_id, some in sorted(claims.items()) if track_id not in broken}, broken)
+
+
+def _contested(track_id: str, sources: Iterable[Source]) -> str:
+    places = " and ".join(source.where for source in sources)
+    return f"Several tracks have the id {track_id!r}: {places}. Ids must differ: rename one, or uninstall its package."
 
 
 def _sources() -> Iterator[Source]:
@@ -161,7 +198,8 @@ def _sources() -> Iterator[Source]:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS):
-        yield Source(point.name, point.module, name=point.attr or "TRACK")
+        package = point.dist.name if point.dist else "?"
+        yield Source(point.name, point.module, name=point.attr or "TRACK", package=package)
 
 
 def _is_packaged(source: Source) -> bool:
@@ -172,7 +210,13 @@ def _is_packaged(source: Source) -> bool:
 def _load(source: Source) -> Track:
     found: Any = getattr(_load_module(source), source.name, None)
     if not isinstance(found, Track):
-        raise PalestraError(f"{source.where}: a track file ends in TRACK = Track(...), and this one has {found!r}.")
+        raise PalestraError(
+            f"{source.where}: a track file ends in {source.name} = Track(...), and this one has {found!r}."
+        )
+    if source.package and found.id != source.id:
+        raise PalestraError(f"{source.where}: its track has the id {found.id!r}. Name the entry point after it.")
+    if not _is_packaged(source):
+        _require_solutions(source)
     return found
 
 
@@ -182,7 +226,7 @@ def _load_module(source: Source) -> ModuleType:
         sys.path.append(source.folder)
     try:
         module = importlib.import_module(source.module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end itself
         if _is_packaged(source):
             raise
         raise PalestraError(f"{source.where}: fails when it is loaded: {_told(error)}") from error
@@ -193,5 +237,5 @@ def _load_module(source: Source) -> ModuleType:
     return module
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

@@ -33,28 +33,117 @@ def test_an_unknown_solution_gets_a_hint():
         registry.solution("gaze-prediction-v1", "hold-lst")
 
 
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Installs a package of one module as pip leaves it: its entry points are in its metadata."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+
+    def install(name: str, track_id: str, code: str) -> None:
+        module = name.replace("-", "_")
+        (site / f"{module}.py").write_text(code)
+        about = site / f"{module}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[palestra.tracks]\n{track_id} = {module}\n")
+
+    return install
+
+
+def a_track(track_id: str) -> str:
+    return (
+        "from dataclasses import replace\nfrom palestra.tracks.near_eye.gaze_v1 import TRACK as OTHER\n"
+        f"TRACK = replace(OTHER, id={track_id!r})\n"
+    )
+
+
 def test_a_file_without_a_track_is_named(folder):
     (folder / "empty.py").write_text("x = 1\n")
-    with pytest.raises(PalestraError, match=r"empty\.py: a track file ends in TRACK"):
-        registry.tracks()
+    assert "empty.py: a track file ends in TRACK" in registry.broken()["empty"]
 
 
 def test_a_file_that_fails_is_named_with_its_reason(folder):
     (folder / "broken.py").write_text("1 / 0\n")
-    with pytest.raises(PalestraError, match=r"broken\.py: fails when it is loaded: ZeroDivisionError"):
-        registry.tracks()
+    assert "broken.py: fails when it is loaded: ZeroDivisionError" in registry.broken()["broken"]
+    with pytest.raises(UnknownName, match=r"(?s)no track.*Could not be loaded: .*broken\.py"):
+        registry.track("what-it-would-be-v1")
 
 
 def test_the_same_id_twice_is_refused(folder):
     (folder / "again.py").write_text("from palestra.tracks.near_eye.gaze_v1 import TRACK\n")
-    with pytest.raises(PalestraError, match="exists already"):
-        registry.tracks()
+    told = registry.broken()["near-eye-gaze-v1"]
+    assert "Several tracks have the id" in told and "again.py" in told
+    assert "near-eye-gaze-v1" not in registry.tracks()
 
 
 def test_a_file_named_as_another_track_does_not_take_its_place(folder):
     (folder / "near_eye_gaze_v1.py").write_text("from palestra.tracks.gaze_prediction.v1 import TRACK\n")
-    with pytest.raises(PalestraError, match=r"another Python module|exists already"):
-        registry.tracks()
+    assert "Several tracks" in registry.broken()["gaze-prediction-v1"]
+    assert registry.track("near-eye-gaze-v1").title == "Near-eye gaze with calibration"
+
+
+def test_a_package_brings_a_track_by_its_entry_point(package):
+    package("good-pupils", "good-pupils-v1", a_track("good-pupils-v1"))
+    assert registry.track("good-pupils-v1").id == "good-pupils-v1"
+    assert registry.broken() == {}
+
+
+BROKEN = {
+    "1 / 0\n": "fails when it is loaded: ZeroDivisionError: division by zero",
+    "import nowhere_to_be_found\n": "fails when it is loaded: ModuleNotFoundError",
+    "TRACK = 5\n": "a track file ends in TRACK = Track(...), and this one has 5",
+    a_track("something-else-v1"): "its track has the id 'something-else-v1'. Name the entry point after it",
+    "raise SystemExit('no licence')\n": "fails when it is loaded: SystemExit: no licence",
+    "from __future__ import nonsense\n": "fails when it is loaded: SyntaxError",
+}
+
+
+@pytest.mark.parametrize(("code", "why"), BROKEN.items(), ids=range(len(BROKEN)))
+def test_a_package_that_cannot_be_loaded_is_named_and_harms_no_other_track(cli, package, code, why, request):
+    name = f"bad-pupils-{request.node.callspec.id}"
+    package(name, f"{name}-v1", code)
+    listed = cli("tracks", "--json")
+    assert listed.code == 0
+    assert "near-eye-gaze-v1" in [one["id"] for one in listed.json]
+    assert f"Not usable: {name}-v1 of the package {name}: {why}" in listed.err
+    assert cli("solutions", "near-eye-gaze-v1").err == ""
+    named = cli("check", f"{name}-v1", "answers.csv")
+    assert named.code == 1 and f"of the package {name}: {why}" in named.err
+
+
+def test_a_check_of_all_tracks_fails_where_one_cannot_be_loaded(cli, package, monkeypatch):
+    package("bad-check", "bad-check-v1", "1 / 0\n")
+    monkeypatch.setattr("palestra.contract.check_track", lambda track, data: None)
+    monkeypatch.setattr("palestra.cli.app.data_of", lambda track, data, quiet: data)
+    assert cli("tracks", "--check").code == 1
+    assert cli("tracks", "near-eye-gaze-v1", "--check").code == 0
+
+
+def test_a_contest_on_a_package_that_cannot_be_loaded_is_told_why(cli, package, tmp_path):
+    package("bad-contest", "bad-contest-v1", "1 / 0\n")
+    good = cli("contest", "init", tmp_path / "contest.toml", "--track", "near-eye-gaze-v1", "--size", "none")
+    assert good.code == 0, "another track's contest is not harmed"
+    text = (tmp_path / "contest.toml").read_text()
+    (tmp_path / "contest.toml").write_text(text.replace("near-eye-gaze-v1", "bad-contest-v1"))
+    ran = cli("contest", "init", tmp_path / "contest.toml", "--size", "none")
+    assert ran.code == 1 and "of the package bad-contest: fails when it is loaded: ZeroDivisionError" in ran.err
+
+
+def test_a_package_with_the_id_of_another_track_is_refused_in_words(cli, package):
+    package("twin-pupils", "near-eye-gaze-v1", a_track("near-eye-gaze-v1"))
+    listed = cli("tracks", "--json")
+    assert listed.code == 0 and "near-eye-gaze-v1" not in [one["id"] for one in listed.json]
+    for told in (listed, cli("check", "near-eye-gaze-v1", "answers.csv")):
+        assert "Several tracks have the id 'near-eye-gaze-v1': palestra.tracks.near_eye.gaze_v1 and " in told.err
+        assert "near-eye-gaze-v1 of the package twin-pupils. Ids must differ" in told.err
+    assert cli("solutions", "near-eye-live-v1").code == 0
+
+
+def test_a_list_of_solutions_that_fails_is_told_with_its_track(package):
+    code = a_track("bad-solutions-v1") + "class _Broken:\n    def __iter__(self): raise OSError('no list')\n"
+    package("bad-solutions", "bad-solutions-v1", code + "SOLUTIONS = _Broken()\n")
+    assert "bad-solutions-v1 of the package bad-solutions: its solutions fail" in registry.broken()["bad-solutions-v1"]
 
 
 def test_an_outside_track_may_use_what_python_has(folder):
@@ -69,8 +158,7 @@ def test_an_outside_track_may_use_what_python_has(folder):
 
 def test_a_name_that_python_has_already_is_refused(folder):
     (folder / "json.py").write_text("")
-    with pytest.raises(PalestraError, match="another Python module"):
-        registry.tracks()
+    assert "another Python module" in registry.broken()["json"]
 
 
 def test_a_folder_that_is_not_there_is_named():

@@ -56,6 +56,7 @@ def common(
 
 @app.command(epilog="Example: palestra tracks --json")
 def tracks(
+    track: Annotated[str | None, typer.Argument(help="Only this one.")] = None,
     json: JsonOption = False,
     check: Annotated[bool, typer.Option("--check", help="Run the contract that every track keeps.")] = False,
     data: Annotated[
@@ -65,14 +66,14 @@ def tracks(
     """List the tracks: what there is to compete in."""
     from palestra import console, registry
 
-    found = registry.tracks()
+    found = [registry.track(track)] if track else list(registry.tracks().values())
+    unusable = 0 if track else _tell_broken()
     if check:
-        _check_tracks(list(found.values()), pairs(data or []))
-    rows = [
-        {"id": track.id, "title": track.title, "answers": track.arrives, "ranks": track.ranks.name}
-        for track in found.values()
-    ]
+        _check_tracks(found, pairs(data or []))
+    rows = [{"id": one.id, "title": one.title, "answers": one.arrives, "ranks": one.ranks.name} for one in found]
     console.show_rows(rows, json)
+    if check and unusable:
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: palestra solutions near-eye-gaze-v1")
@@ -84,6 +85,8 @@ def solutions(
 
     if track:
         registry.track(track)
+    else:
+        _tell_broken()
     rows = [
         {"track": one.track, "name": one.name, "title": one.title, "weights": one.weights}
         for one in registry.solutions(track)
@@ -156,6 +159,16 @@ def submit(
 
     if not sending.send(url, phase, file, token, bundle, json):
         raise typer.Exit(1)
+
+
+def _tell_broken() -> int:
+    """Say which tracks from outside cannot be used and why; how many."""
+    from palestra import console, registry
+
+    broken = registry.broken()
+    for why in broken.values():
+        console.say(f"Not usable: {why}")
+    return len(broken)
 
 
 def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:

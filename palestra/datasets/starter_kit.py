@@ -12,7 +12,7 @@ from palestra.records import Track
 
 
 def write_kit(track: Track, folder: Path) -> None:
-    """Write the kit into a new folder. Tracks outside the package get data and what to begin with, and no scripts."""
+    """Write the kit into a new folder. A track without a starter folder gets data, what to begin with and a page."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PalestraError(f"{folder} exists and is not an empty folder. Nothing was written; choose another.")
     data = tiny_data(track)

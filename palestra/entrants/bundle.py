@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import importlib.util
 import logging
 import os
 import shutil
@@ -53,14 +54,31 @@ def unpacked(source: Path, backend: Backend) -> Iterator[Bundle]:
 
 @contextmanager
 def written(plays: str) -> Iterator[Bundle]:
-    """A bundle whose program is a class of ours, "module:Class": it runs as a contestant's would."""
+    """A bundle whose program is a class of a solution, "module:Class": it runs as a contestant's would."""
     module, _, name = plays.partition(":")
     with place(PREFIX) as home:
         file = home / "bundle" / PROGRAM
         file.parent.mkdir(parents=True)
         text = f"from {module} import {name} as MyAlgorithm\n"
         file.write_text(text)
-        yield Bundle(home / "bundle", None, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
+        if _bring(module.partition(".")[0], home / "bundle"):
+            yield Bundle(home / "bundle", None, _digest_of(home / "bundle"))
+        else:
+            yield Bundle(home / "bundle", None, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
+
+
+def _bring(package: str, folder: Path) -> bool:
+    """Copy the code of a challenge from outside into a bundle, for a sandbox may not show where it is installed."""
+    found = None if package == "palestra" else importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        return False
+    origin = Path(found.origin)
+    if found.submodule_search_locations:
+        shutil.copytree(origin.parent, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copyfile(origin, folder / origin.name)
+    _open_to_all(folder)
+    return True
 
 
 @contextmanager
@@ -119,9 +137,14 @@ def copy(source: Path, folder: Path, programs: Sequence[str], expected: str) -> 
             refuse(shown_name(source), _what_is_there(members), expected)
         for name in members:
             _write(folder / name, members.read(name), f"{shown_name(source)}: {clip(name)}")
+    _open_to_all(folder)
+    return program
+
+
+def _open_to_all(folder: Path) -> None:
+    """A program runs as another user."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755)
-    return program
 
 
 def installed(backend: Backend, home: Path) -> Path | None:

@@ -242,11 +242,14 @@ def code_digest(track: Track) -> str:
 
 
 @cache
-def _source_digest(extra: Path) -> str:
+def _source_digest(own: Path) -> str:
+    """Of palestra, and of a track from outside: its file, or all of the package that the file is in."""
     root = Path(palestra.__path__[0])
     files = {str(file.relative_to(root)): file for file in root.rglob("*.py")}
-    if not extra.is_relative_to(root):
-        files[extra.name] = extra
+    if not own.is_relative_to(root):
+        while (own.parent / "__init__.py").is_file():
+            own = own.parent
+        files |= {str(file.relative_to(own.parent)): file for file in (own.rglob("*.py") if own.is_dir() else [own])}
     sha = hashlib.sha256()
     for name, file in sorted(files.items()):
         sha.update(f"{name}\n".encode() + file.read_bytes())

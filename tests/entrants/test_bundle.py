@@ -171,6 +171,18 @@ def test_a_solution_of_ours_becomes_a_bundle_that_names_its_class():
     assert not home.exists()
 
 
+def test_a_solution_from_outside_brings_its_code_into_its_bundle(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_folder(tmp_path / "some_challenge", {"__init__.py": b"", "players.py": b"class Two: pass", "w.bin": b"w"})
+    (tmp_path / "some_file_v1.py").write_text("class One: pass")
+    with written("some_challenge.players:Two") as package, written("some_file_v1:One") as file:
+        assert (package.folder / "some_challenge" / "w.bin").read_bytes() == b"w"
+        assert (file.folder / "some_file_v1.py").is_file()
+    (tmp_path / "some_file_v1.py").write_text("class One: changed = True")
+    with written("some_file_v1:One") as changed:
+        assert changed.digest != file.digest, "the digest is of the code, which Palestra's own version does not tell"
+
+
 def test_a_program_finds_the_wheels_that_its_bundle_carries(tmp_path):
     try:
         backend = backends.choose()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from palestra.formats.csv_table import read_table, write_table
+from palestra.formats import read_table, write_table
 from palestra.records import FileAnswers, Metric, Track
 from palestra.reduce import mean_of
 

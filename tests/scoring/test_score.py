@@ -235,3 +235,19 @@ def test_truth_of_something_that_is_no_trial_is_told(numbers, tmp_path):
     trials, truth, _ = numbers
     with pytest.raises(PalestraError, match="t00, which is none of its trials"):
         scoring.load(track_of(trials[1:], truth), tmp_path)
+
+
+def test_the_code_digest_covers_the_whole_package_of_an_outside_track(tmp_path):
+    (tmp_path / "challenge").mkdir()
+    for name in ("__init__.py", "v1.py", "format.py"):
+        (tmp_path / "challenge" / name).write_text("")
+    (tmp_path / "alone_v1.py").write_text("")
+
+    def digest(name: str) -> str:
+        scoring._source_digest.cache_clear()
+        return scoring._source_digest(tmp_path / name)
+
+    package, alone = digest("challenge/v1.py"), digest("alone_v1.py")
+    (tmp_path / "challenge" / "format.py").write_text("changed = True")
+    assert digest("challenge/v1.py") != package
+    assert digest("alone_v1.py") == alone, "what lies beside a file is not its own"

@@ -137,13 +137,15 @@ def track_problems(rules: Rules, known: Collection[str] | None = None) -> Iterat
 
 
 def _installed(track_id: str, known: Collection[str] | None) -> Track | str:
-    """The track, or which others there are."""
+    """The track, or why it cannot be used: which others there are, or what is wrong with it."""
     if known is not None and track_id not in known:
-        return hint(track_id, known)
+        return registry.broken().get(track_id) or hint(track_id, known)
     try:
         return registry.track(track_id)
     except UnknownName:
         return hint(track_id, registry.tracks())
+    except PalestraError as error:
+        return str(error)
 
 
 def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:

@@ -1,5 +1,4 @@
-"""What stays still of people before cameras, painted by renderer.py and kept on a device for
-torch_renderer.py to go on from."""
+"""What stays still of people before cameras: painted by renderer.py, kept on a device for torch_renderer.py."""
 
 from __future__ import annotations
 

@@ -176,9 +176,7 @@ def _eyeball(plates: Plates, at: Tensor, eye: Eye, cover: Tensor, value: Tensor)
     """Grey levels of the ball between the lids; its white follows the gaze by whole pixels."""
     margin = SCLERA_MARGIN_PX
     rest = torch.cat([eye.row.rest_x_px, eye.row.rest_y_px], 1)
-    moved = (
-        eye.middle_px / 2
-    ).floor() - rest / 2  # on even pixels, as the window that renderer.py puts around the iris
+    moved = (eye.middle_px / 2).floor() - rest / 2  # on even pixels, as the window that renderer.py puts on the iris
     shift = margin - moved.clamp(-margin, margin).trunc().long()
     device = cover.device
     y = shift[:, 1, None, None] + torch.arange(HEIGHT, device=device)[None, :, None]
