@@ -15,12 +15,11 @@ from palestra.report import (
     Table,
     error_name,
     metric_title,
-    number,
     result_page,
     write_page,
 )
 from palestra.scoring import Scored
-from palestra.text import Words
+from palestra.text import Words, number
 
 
 def write_bench(bench: Bench, found: Sequence[Scored], file: Path, language: Languages = "en") -> None:

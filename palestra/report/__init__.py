@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from palestra.report.bilingual import book_of, in_both, only
     from palestra.report.figures import ACCENT, FAINT, HEAT, INK, SECOND, SERIES, cumulative, direction_map, drawn, gaze_distribution, label_ratio, people_table, svg
     from palestra.report.images import BLANK, BLUE, CLASS_COLOURS, Colour, DARK, GREEN, GRID, Image, ORANGE, PAPER, SKY, VERMILION, beside, contact_sheet, overlay, plane, png, read_image
-    from palestra.report.page import Block, Cell, Chart, Gallery, Languages, NONE, Page, Table, as_text, column_title, error_name, metric_title, number, result_page, write_data_page, write_page, write_result
+    from palestra.report.page import Block, Cell, Chart, Gallery, Languages, Page, Table, as_text, column_title, error_name, metric_title, result_page, write_data_page, write_page, write_result
     from palestra.report.video import Film, write_film
 else:
     __getattr__ = lazy_exports(__name__)

@@ -21,7 +21,7 @@ import polars as pl
 from palestra.formats import write_bytes
 from palestra.records import Estimate, Metric, Result, Text, Track
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
-from palestra.text import Words
+from palestra.text import NONE, Words, number
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 LONG = 40  # rows of a table that a page folds away
 HALF_COLUMNS, HALF_PX = 6, 520  # a table and a chart of at most this width share a row with another
-COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
-NONE = "–"
 NUMBER = re.compile(r"[-−+]?\d[\d.,°%\s–−-]*(?: [a-z]{1,6}(?: – [-−]?\d[\d.,]* [a-z]{1,6})?)?")  # 7 s, 7 s – 9 s
 Cell = Text | int | float | bool | None
 Languages = Literal["en", "zh", "both"]
@@ -146,18 +144,6 @@ def write_data_page(track: Track, data: Path, file: Path, language: Languages = 
         blocks.append(Gallery("Samples", pictures, "Spread evenly over the data set."))
     lead = Words.same(f"{track.id} · {data.resolve().name}")
     write_page(Page(f"{track.title}: the data set", lead, blocks, track=track), file, language)
-
-
-def number(value: float | None, unit: str = "") -> str:
-    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
-    if value is None or not math.isfinite(value):
-        return NONE
-    if unit == "deg":
-        return f"{value:,.3f}°"
-    if unit == "" and abs(value) <= 1:
-        return f"{value:.4f}"
-    counted = unit in COUNTED and value == round(value)
-    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
 
 
 def as_text(cell: Cell) -> str:

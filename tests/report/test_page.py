@@ -15,14 +15,13 @@ from palestra.report.page import (
     Page,
     Table,
     as_text,
-    number,
     write_data_page,
     write_page,
     write_result,
 )
 from palestra.scoring import score as scoring
 from palestra.scoring.score import Scored
-from palestra.text import Words
+from palestra.text import Words, number
 from tests.changed import changed
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a.png onerror=alert(1)>眼'

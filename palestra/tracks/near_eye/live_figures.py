@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palestra.metrics.quantiles import at_shares, position
-from palestra.report import ACCENT, FAINT, SECOND, Cell, Chart, Table, drawn, number, svg
+from palestra.report import ACCENT, FAINT, SECOND, Cell, Chart, Table, drawn, svg
+from palestra.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
