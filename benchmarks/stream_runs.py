@@ -19,6 +19,7 @@ from benchmarks.stream_bare import be_busy, ending, in_child, sleep_ticks
 from palestra import registry
 from palestra.datasets import make
 from palestra.live import run as playing
+from palestra.live import sittings_of
 from palestra.live.recording import Recording
 from palestra.records import Order
 from palestra.tracks.emotion_eeg import experiment as material
@@ -132,7 +133,7 @@ def link_people(folder: Path, size: str, people: int) -> None:
 
 
 def packets_of(data: Path) -> int:
-    return sum(sitting.count for sitting in playing.sittings_of(registry.track(TRACK), data))
+    return sum(sitting.count for sitting in sittings_of(registry.track(TRACK), data))
 
 
 def dtype_of(data: Path) -> str:

@@ -1,7 +1,6 @@
 """What commands print. Results go to standard output, words about the work to standard error."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 
-from palestra.errors import PalestraError, Refused
+from palestra.errors import Refused
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Estimate, Metric, Result, Track
-from palestra.scoring import Place
 from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.live import Played, Recording, Replayed
-    from palestra.scoring import Scored
+    from palestra.scoring import Place
 
 DIGITS = 3
-LAST_LINES = 12  # of what a program printed
 WIDE = 200  # columns where nobody's terminal is the limit
 FEW = f"fewer than {MIN_UNITS}"  # people, or what else is resampled: in the place of an interval
 
@@ -91,62 +87,7 @@ def show_result(track: Track, result: Result, json: bool) -> None:
             _table([name, "trials", *(m.name for m in track.metrics)], [_cells(row, track.metrics) for row in table], 3)
 
 
-def show_played(track: Track, played: "Played", json: bool) -> None:
-    """The outcome of a live run: how it went, one Result or a board of several, and what programs printed."""
-    run = played.recording
-    for name, why in played.refused.items():
-        say(f"{printable(name)} could not take part: {printable(why)}")
-    _show_outcomes(track, played.scored, json)
-    if json or run.end is None:
-        return
-    _show_summaries(track, run)
-    for name, output in run.end.outputs.items():
-        if output and not played.scored[name].rows["answered"].all():
-            say(f"What {printable(name)} printed last:")
-            say("\n".join(f"  {printable(line)}" for line in output.splitlines()[-LAST_LINES:]))
-    say(f"The run is recorded: palestra replay {run.folder}")
-
-
-def _show_summaries(track: Track, run: "Recording") -> None:
-    """How each entrant's run went, in a few lines, with what was wrong with its answers and why its program ended."""
-    from palestra.live import summary
-
-    for who in run.head.entrants:
-        typer.echo("\n".join(summary(run, who.name, track)))
-        for why, count in Counter(run.end.deaths.get(who.name, []) if run.end else []).most_common():
-            typer.echo(f"  {count} × {printable(why)}")
-
-
-def show_replayed(replayed: "Replayed", json: bool) -> None:
-    """A recorded run: its timeline, its results, and whether they are those of then."""
-    run = replayed.recording
-    if not json:
-        _show_summaries(replayed.track, run)
-    _show_outcomes(replayed.track, replayed.scored, json)
-    if run.end is None:
-        say(f"{run.folder} was stopped before its end: it does not count, and may be repeated with --run {run.folder}")
-    elif replayed.same_numbers and not replayed.same:
-        say(f"{run.folder}: the same numbers, though other code computes them now than did at the run.")
-    elif not replayed.same:
-        raise PalestraError(f"{run.folder}: the results computed now differ from those of the run.")
-
-
-def _show_outcomes(track: Track, scored: "Mapping[str, Scored]", json: bool) -> None:
-    results = [one.result for one in scored.values()]
-    if json:
-        show_json(results[0] if len(results) == 1 else results)
-    elif len(results) == 1:
-        show_result(track, results[0], json=False)
-    else:
-        from palestra.scoring import board
-
-        show_board(track, board(track, [one for one in scored.values() if one.result.valid]), json=False)
-        for result in results:
-            if not result.valid:
-                typer.echo(f"{printable(result.entrant)}: INVALID: {'; '.join(result.invalid_because)}")
-
-
-def show_board(track: Track, places: Sequence[Place], json: bool, no_interval: str = FEW) -> None:
+def show_board(track: Track, places: "Sequence[Place]", json: bool, no_interval: str = FEW) -> None:
     """Places in order. What has no interval says why it has none."""
     if json:
         show_json(places)

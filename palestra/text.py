@@ -1,8 +1,12 @@
-"""Small pieces of text that every room writes: a text in both languages, sizes, lengths of time."""
+"""Small pieces of text that every room writes: a text in both languages, numbers, sizes, lengths of time."""
 
+import math
 from typing import Self
 
 import msgspec
+
+NONE = "–"  # in the place of a number
+COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -23,6 +27,28 @@ class Words(msgspec.Struct, frozen=True):
 def printable(text: str) -> str:
     """Text without what steers a terminal or breaks a line."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def clipped(words: str, most: int = 28) -> str:
+    """Words of at most so many letters, the last of them an ellipsis where some were cut."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if unit == "deg":
+        return f"{value:,.3f}°"
+    if unit == "" and abs(value) <= 1:
+        return f"{value:.4f}"
+    counted = unit in COUNTED and value == round(value)
+    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
+
+
+def milliseconds(seconds: float) -> str:
+    """A latency in milliseconds, to three digits."""
+    return f"{1e3 * seconds:,.3g}\u00a0ms" if seconds < 1 else f"{1e3 * seconds:,.0f}\u00a0ms"
 
 
 def duration(seconds: float) -> str:

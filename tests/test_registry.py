@@ -1,7 +1,13 @@
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 from palestra import registry
 from palestra.errors import PalestraError, UnknownName
+from tests import ROOT
 
 
 @pytest.fixture
@@ -183,3 +189,72 @@ def test_settings_are_read_from_text():
 def test_a_setting_that_is_wrong_is_told(track, settings, message):
     with pytest.raises(PalestraError, match=message):
         registry.track(track, settings)
+
+
+# --- what is loaded, and what breaks
+
+
+def loaded(code, folder=ROOT):
+    """The modules of challenges that are there after these lines; the package is that of the folder."""
+    told = "\nprint(*(name for name in sys.modules if name.startswith('palestra.tracks.')), file=sys.stderr)"
+    ran = python(f"import sys\n{code}{told}", folder)
+    assert ran.returncode == 0, ran.stderr
+    return set(ran.stderr.split())
+
+
+def python(code, folder=ROOT):
+    command, env = [sys.executable, "-c", code], os.environ | {"PYTHONPATH": str(folder)}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+BY_COMMAND = """
+from palestra.cli import main
+sys.argv = ["palestra", "solutions", "emotion-eeg-v1", "--json"]
+try:
+    main()
+except SystemExit as stopped:
+    assert not stopped.code
+"""
+LISTED = "from palestra import registry\nassert len(registry.solutions('emotion-eeg-v1')) == 3"
+
+
+@pytest.mark.parametrize("code", [LISTED, BY_COMMAND], ids=["in Python", "by command"])
+def test_listing_the_solutions_of_a_challenge_loads_neither_them_nor_other_challenges(code):
+    found = loaded(code)
+    assert "palestra.tracks.emotion_eeg.solutions" in found
+    assert all(name.startswith("palestra.tracks.emotion_eeg") for name in found)
+    assert not [name for name in found if name.startswith("palestra.tracks.emotion_eeg.solutions.")]
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """A copy of the package in which one solution has a syntax error."""
+    heavy = shutil.ignore_patterns("weights", "__pycache__")
+    shutil.copytree(ROOT / "palestra", tmp_path / "palestra", ignore=heavy)
+    (tmp_path / "palestra/tracks/emotion_eeg/solutions/evidence.py").write_text("def broken(:\n")
+    return tmp_path
+
+
+def test_a_syntax_error_in_a_solution_breaks_that_solution_alone(broken):
+    home = "palestra.tracks.emotion_eeg.solutions"
+    lines = f"""
+{LISTED}
+assert registry.__file__.startswith({str(broken)!r})
+from palestra.errors import PalestraError
+registry.resolve("{home}.entropy:Linear"), registry.resolve("{home}.network:Network")
+try:
+    registry.resolve("{home}.evidence:Evidence")
+except PalestraError as error:
+    print(error)
+"""
+    ran = python(f"import sys{lines}", broken)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(f"{home}.evidence:Evidence cannot be loaded: SyntaxError: invalid syntax")
+    assert "still works" in ran.stdout and "Traceback" not in ran.stderr
+
+
+def test_a_solution_that_is_not_where_it_is_said_to_be_is_told_in_words():
+    with pytest.raises(PalestraError, match=r"palestra\.nowhere:Thing cannot be loaded: ModuleNotFoundError"):
+        registry.resolve("palestra.nowhere:Thing")
+    with pytest.raises(PalestraError, match=r"cannot be loaded: AttributeError"):
+        registry.resolve("palestra.tracks.emotion_eeg.solutions:NOTHING")

@@ -16,7 +16,7 @@ from palestra import registry
 from palestra.entrants import open
 from palestra.entrants.frames import Header, Receiver, send
 from palestra.entrants.open import Called, Terms
-from palestra.live import run
+from palestra.live import answers_of, read_live_data, run
 from palestra.live.recording import Recording
 from palestra.live.run import Play
 from palestra.tracks.emotion_eeg import format as eeg
@@ -97,7 +97,7 @@ def test_the_trigger_row_has_four_codes_and_no_other(data_sets):
 
 
 def play(data, folder, entries, rule="final"):
-    return hall.Ran(run.play(track(rule), data, entries, Play("fast", watched=False), folder), folder)
+    return hall.Ran(run.play(read_live_data(track(rule), data), entries, Play("fast", watched=False), folder), folder)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -151,7 +151,7 @@ def test_what_a_contestant_is_told_is_the_same_whatever_was_shown(data_sets, tmp
             entry = open.open_entry(Called("says", str(bundle)), {}, Terms(hall.SMALL, 60.0), stack)
             ran = play(data, tmp_path / f"run{number}", [entry])
         decisions = [(one.trial, str(one.answer), one.note) for one in ran.decisions("says")]
-        notes = run.answers_of(track(), track().trials(data), ran.decisions("says"))["note"].to_list()
+        notes = answers_of(track(), track().trials(data), ran.played.heard["says"])["note"].to_list()
         told.append((decisions, notes, ran.output("says"), ran.deaths("says"), ran.strays("says")))
     assert all_alike(told)
     decisions, notes, output, *_ = told[0]

@@ -29,7 +29,7 @@ from palestra.tracks.emotion_eeg.v1 import schedule
 
 def of_recording(file: Path) -> dict[str, np.ndarray]:
     """One person's seconds: they are counted anew from each block's start, as decisions are."""
-    recording, plan = open_recording(file), schedule(file.stem, file)
+    recording, plan = open_recording(file), schedule(file)
     found = events(recording.triggers)
     whole = experiment(found)
     starts = [event.sample for event in found if event.code == BLOCK_START]

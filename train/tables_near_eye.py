@@ -13,8 +13,8 @@ import polars as pl
 
 from palestra import model_cards, registry
 from palestra.evaluation import solve
+from palestra.live import Guests, play_live, read_live_data
 from palestra.live.run import Play
-from palestra.live.session import Guests, play_live
 from palestra.parallel import in_processes
 from palestra.records import Track
 from palestra.scoring import score
@@ -88,7 +88,7 @@ def _live(work: Path, scores: dict[str, float]) -> str:
         data = made(track, "tiny", work, seed, pictures=True)
         with tempfile.TemporaryDirectory() as folder:
             order = Play(pace="fast", watched=False, trusted=True)
-            played = play_live(track, data, Guests(["pupil", "palestra"]), order, Path(folder) / "run")
+            played = play_live(read_live_data(track, data), Guests(["pupil", "palestra"]), order, Path(folder) / "run")
         found = [played.scored[name].result.metrics[track.ranks.name].value for name in ("pupil", "palestra")]
         scores[f"live_pe_deg_tiny_{seed}"] = round(found[1], 4)
         rows.append([f"tiny, seed {seed}", *(f"{pe:.2f}°" for pe in found)])

@@ -50,7 +50,8 @@ def play(
 ) -> None:
     """Play a live track to one or more programs, exactly as the official run does."""
     from palestra import console, registry
-    from palestra.live import Guests, Play, play_live, require_live, waiting_s
+    from palestra.cli import live_output
+    from palestra.live import Guests, Play, play_live, read_live_data, require_live
 
     require_outputs(None, {".html": report})
     if pace not in ("real", "fast"):
@@ -62,21 +63,22 @@ def play(
     folder = data_of(chosen, data, json)
     order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
-    if pace == "real" and (waits_s := waiting_s(chosen, folder)) > LONG_S:
-        console.say(
-            f"In real time, windows for registering new versions take {duration(waits_s)} in all. "
-            "`--pace fast` plays the same at once."
-        )
     with reading(chosen, folder):
-        played = play_live(chosen, folder, guests, order, run)
+        known = read_live_data(chosen, folder)
+        if pace == "real" and known.waiting_s > LONG_S:
+            console.say(
+                f"In real time, windows for registering new versions take {duration(known.waiting_s)} in all. "
+                "`--pace fast` plays the same at once."
+            )
+        played = play_live(known, guests, order, run)
     if report:
         from palestra.live import write_run
 
-        write_run(chosen, played.scored, played.recording, folder, report, language)
+        write_run(played, report, language)
     if films and chosen.display.films:
         made = chosen.display.films(folder, played.recording, films)
         console.say(f"{len(made)} films are in {films}.")
-    console.show_played(chosen, played, json)
+    live_output.show_played(played, json)
     _exit_if_invalid(played.scored.values())
 
 
@@ -102,6 +104,7 @@ def replay(
 ) -> None:
     """Compute a Result again from what was recorded, tell whether it is the same, and show a run's timeline."""
     from palestra import console
+    from palestra.cli import live_output
     from palestra.live import is_run, replay_live
     from palestra.scoring import score_file
 
@@ -111,8 +114,8 @@ def replay(
         if report:
             from palestra.live import write_run
 
-            write_run(replayed.track, replayed.scored, replayed.recording, replayed.data, report, language)
-        console.show_replayed(replayed, json)
+            write_run(replayed, report, language)
+        live_output.show_replayed(replayed, json)
         _exit_if_invalid(replayed.scored.values())
         return
     before = score_file.load(run)

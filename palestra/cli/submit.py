@@ -8,7 +8,7 @@ from palestra import console
 from palestra.contest.rules import quota_told
 from palestra.errors import PalestraError
 from palestra.remote import Server, require_fit
-from palestra.report import number
+from palestra.text import number
 from palestra.web.models import SubmissionPage, UploadForm
 
 SAID = {

@@ -13,7 +13,7 @@ from palestra.datasets import cache_folder, make
 from palestra.demo.contest import answering, hold, size_of
 from palestra.evaluation import run as benching
 from palestra.evaluation import solve
-from palestra.live import Guests, Play, play_live, write_run
+from palestra.live import Guests, Play, play_live, read_live_data, write_run
 from palestra.records import Order, Solution, Track
 from palestra.report import write_data_page, write_result
 from palestra.scoring import board, collect, score, score_file
@@ -77,8 +77,8 @@ def _play(track: Track, data: Path, home: Path) -> list[score.Scored]:
     names = [solution.name for solution in registry.solutions(track.id)]
     run = home / "run"
     shutil.rmtree(run, ignore_errors=True)  # of an earlier demo
-    played = play_live(track, data, Guests(names), Play(pace="fast"), run)
-    write_run(track, played.scored, played.recording, data, home / "run.html")
+    played = play_live(read_live_data(track, data), Guests(names), Play(pace="fast"), run)
+    write_run(played, home / "run.html")
     return list(played.scored.values())
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from palestra.evaluation.run import Bench
 from palestra.evaluation.table import compared, in_order
 from palestra.records import Block, Cell, Estimate, Metric, Protocol, Table, Track
-from palestra.report import Languages, Page, error_name, metric_title, number, result_page, write_page
+from palestra.report import Languages, Page, error_name, metric_title, result_page, write_page
 from palestra.scoring import Scored
-from palestra.text import Words
+from palestra.text import Words, number
 
 
 def write_bench(bench: Bench, found: Sequence[Scored], file: Path, language: Languages = "en") -> None:

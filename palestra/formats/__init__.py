@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from palestra.formats.archive import Members, open_members
     from palestra.formats.archive_kinds import BROKEN
     from palestra.formats.csv_table import read_table, write_table
+    from palestra.formats.file_cache import read_once
     from palestra.formats.files import (
         FileFaults,
         decode_text,

@@ -1,6 +1,7 @@
 """Answers from the decisions of a live run: one row for each, with how long it took and what was wrong with it."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -11,24 +12,34 @@ from palestra.records import Track
 from palestra.scoring import ABOUT
 
 
-def heard(track: Track, decision: Decision) -> tuple[Mapping[str, Any] | None, str]:
-    """What a decision's answer says, in the track's columns; or why it says nothing."""
+@dataclass(frozen=True)
+class Heard:
+    """A closed decision with what its answer says. Each answer is interpreted once, and this is handed on."""
+
+    decision: Decision
+    said: Mapping[str, Any] | None  # in the track's columns; None where there is no usable answer
+    note: str  # empty, or why there is none
+    sitting: int = 0
+
+
+def hear(track: Track, decision: Decision, sitting: int = 0) -> Heard:
+    """Interpret a decision's answer."""
     if track.hear is None:
         raise PalestraError(f"{track.id} is not played live.")
     if decision.note or decision.answered_s is None:
-        return None, decision.note
+        return Heard(decision, None, decision.note, sitting)
     try:
-        return track.hear(decision.answer), ""
+        return Heard(decision, track.hear(decision.answer), "", sitting)
     except ValueError as error:
-        return None, str(error)
+        return Heard(decision, None, str(error), sitting)
 
 
-def answers_of(track: Track, trials: pl.DataFrame, decisions: Iterable[Decision]) -> pl.DataFrame:
+def answers_of(track: Track, trials: pl.DataFrame, heard: Iterable[Heard]) -> pl.DataFrame:
     """The answers of one entrant as a table, in the order of the trials."""
-    rows = []
-    for decision in decisions:
-        said, note = heard(track, decision)
-        rows.append({"trial": decision.trial, **(said or {}), "latency_s": decision.latency_s, "note": note})
+    rows = [
+        {"trial": one.decision.trial, **(one.said or {}), "latency_s": one.decision.latency_s, "note": one.note}
+        for one in heard
+    ]
     table = pl.DataFrame(rows, schema=schema_of(track, trials))
     return trials.select("trial").join(table, on="trial", how="inner", maintain_order="left")
 

@@ -1,4 +1,4 @@
-"""One entrant's run as columns, read from its recording: what a timeline tells.
+"""One entrant's run as columns: what a summary and a timeline tell.
 
 Times are those of the stream; pauses between sittings are left out.
 """
@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.live.answers import heard
-from palestra.live.recording import Decided, Recording
-from palestra.records import Track
+from palestra.live.answers import Heard
+from palestra.live.recording import MOST_STRAYS, Recording
+from palestra.live.scored_run import ScoredRun
+from palestra.metrics.quantiles import at_shares
 
 Floats = NDArray[np.float64]
+SHARES = (0.5, 0.95, 0.99)  # of latencies that are told
+THOUGHT_SHARES = (0.5, 0.95, 1.0)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class Story:
         sittings, first = np.unique(self.sitting, return_index=True)
         return dict(zip(sittings.tolist(), self.at_s[first].tolist(), strict=True))
 
+    @property
+    def stray_count(self) -> str:
+        return f"{len(self.strays):,}" + " or more" * (len(self.strays) >= MOST_STRAYS)
+
     def note_counts(self) -> list[tuple[str, int, str]]:
         """Each note, how often, and on which trial first; the most frequent first."""
         first: dict[str, str] = {}
@@ -61,22 +68,22 @@ class Story:
         return [(note, count, first[note]) for note, count in counts.most_common()]
 
 
-def read_story(recording: Recording, entrant: str, track: Track | None = None) -> Story:
-    """What is recorded of an entrant. Given the track, an answer that it does not understand is none."""
-    records = sorted(recording.decisions(entrant), key=lambda record: (record.sitting, record.decision.due_s))
-    decisions = [record.decision for record in records]
-    notes = [heard(track, one)[1] if track else one.note for one in decisions]
-    missed = np.array([one.answered_s is None or note != "" for one, note in zip(decisions, notes, strict=True)], bool)
+def story_of(run: ScoredRun, entrant: str) -> Story:
+    """What became of an entrant. An answer that the track does not understand is none."""
+    recording = run.recording
     strays = [stray.trial for stray in recording.strays(entrant)]
     strayed = set(strays)
+    heard = sorted(run.heard[entrant], key=lambda one: (one.sitting, one.decision.due_s))
+    decisions = [one.decision for one in heard]
+    missed = np.array([one.decision.answered_s is None or one.note != "" for one in heard], bool)
     return Story(
         trials=[one.trial for one in decisions],
-        sitting=np.array([record.sitting for record in records], np.int64),
-        at_s=_one_after_another(records),
+        sitting=np.array([one.sitting for one in heard], np.int64),
+        at_s=_one_after_another(heard),
         latency_s=np.where(missed, np.nan, _numbers([one.latency_s for one in decisions])),
         host_late_s=_numbers([one.host_late_s for one in decisions]),
         deadline_s=_numbers([one.deadline_s for one in decisions]),
-        notes=notes,
+        notes=[one.note for one in heard],
         late=missed & np.array([one.trial in strayed for one in decisions], bool),
         strays=strays,
         deaths=recording.end.deaths.get(entrant, []) if recording.end else [],
@@ -87,12 +94,43 @@ def _numbers(values: list[float | None]) -> Floats:
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
-def _one_after_another(records: list[Decided]) -> Floats:
+def _one_after_another(heard: list[Heard]) -> Floats:
     """When each decision was sent, if a sitting began as soon as the last deadline of the one before has passed."""
     at_s, start_s, end_s, sitting = [], 0.0, 0.0, 0
-    for record in records:
-        if record.sitting != sitting:
-            start_s, sitting = end_s, record.sitting
-        at_s.append(start_s + record.decision.sent_s)
-        end_s = max(end_s, at_s[-1] + (record.decision.deadline_s or 0.0))
+    for one in heard:
+        if one.sitting != sitting:
+            start_s, sitting = end_s, one.sitting
+        at_s.append(start_s + one.decision.sent_s)
+        end_s = max(end_s, at_s[-1] + (one.decision.deadline_s or 0.0))
     return np.array(at_s, np.float64)
+
+
+@dataclass(frozen=True)
+class Acts:
+    """How an entrant acted in its worlds: how long it thought, what was wrong with what it said."""
+
+    cases: int
+    periods: int
+    thought_s: Floats  # of each answer
+    late_s: float  # that the host was late, at most
+    notes: Counter[str]
+    deaths: list[str]
+
+    @property
+    def thought(self) -> str:
+        if not len(self.thought_s):
+            return "it never answered"
+        values = [f"{1000 * value:,.0f} ms" for value in at_shares(self.thought_s, THOUGHT_SHARES)]
+        return f"p50 {values[0]}, p95 {values[1]}, at most {values[2]}"
+
+
+def read_acts(run: Recording, entrant: str) -> Acts:
+    steps = [moved.step for moved in run.steps(entrant)]
+    return Acts(
+        cases=sum(1 for _ in run.decisions(entrant)),
+        periods=len(steps),
+        thought_s=np.array([step.thought_s for step in steps if step.thought_s is not None], np.float64),
+        late_s=max((step.late_s for step in steps), default=0.0),
+        notes=Counter(step.note for step in steps if step.note),
+        deaths=run.end.deaths.get(entrant, []) if run.end else [],
+    )

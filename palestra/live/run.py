@@ -4,7 +4,7 @@ import gc
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,24 +12,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from palestra.entrants import Entry, Terms, open
 from palestra.errors import PalestraError
 from palestra.live import episode_run, recording, stream
-from palestra.live.answers import answers_of
+from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
+from palestra.live.live_data import LiveData
 from palestra.live.recording import End, Head, Recorder, Recording, Who
+from palestra.live.scored_run import ScoredRun, score
 from palestra.live.standings import Standings
-from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock, spoiled
+from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
 from palestra.live.terminal import Watch
 from palestra.live.versions import Version, Versions, windows
 from palestra.live.wall_clock import WallClock
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.sandbox import Limits
-from palestra.scoring import Scored, Sheet, score_file
-from palestra.scoring import score as scoring
+from palestra.scoring import score_file
 
 READY_S = 120.0  # to load a model
 LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the time
@@ -64,61 +63,36 @@ class Play:
 
 
 @dataclass(frozen=True)
-class Played:
-    """What came of a run."""
+class Played(ScoredRun):
+    """What came of a run that was just played."""
 
-    scored: dict[str, Scored]
-    recording: Recording
-    refused: dict[str, str]  # who could not take part, and why
+    refused: Mapping[str, str]  # who could not take part, and why
 
 
-def require_live(track: Track) -> None:
-    if not track.live:
-        raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
-
-
-def sittings_of(track: Track, data: Path) -> Sequence[Sitting]:
-    require_live(track)
-    if track.episode:
-        return [episode_run.sitting_of(case) for case in track.episode.cases(data)]
-    return track.stream.sittings(data) if track.stream else []
-
-
-def play(track: Track, data: Path, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
+def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
     """Play the stream to the entrants, and score what they said."""
-    sittings, sheet = sittings_of(track, data), scoring.load(track, data)
+    track, sittings = data.track, data.sittings
     entries, refused = _ready(entrants)
-    head = _head(track, data, order, entries, sittings)
+    head = _head(data, order, entries)
     clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
     names = [entry.name for entry in entries]
-    log = _Log(Standings(track, sheet, names), order.pace == "fast", order.follower)
+    log = _Log(track, Standings(track, data.sheet, names), order.pace == "fast", order.follower)
     if order.follower:
         order.follower.begin(sittings, names, refused)
     with ExitStack() as stack:
         log.recorder = stack.enter_context(closing(Recorder(folder, head)))
         hall = _Hall(entries, clock, log, Versions(folder, windows(sittings)), order, stack)
         if track.episode:
-            hall.act(track, track.episode.cases(data))
+            hall.act(track, data.cases)
         else:
             hall.play(track, sittings)
-        scored = {entry.name: score(track, sheet, entry, log.decisions[entry.name], order.seed) for entry in entries}
+        scored = {entry.name: score(track, data.sheet, entry, log.heard[entry.name], order.seed) for entry in entries}
         for entry in entries:
             entry.line.close()  # only then its last words are known
         for who in head.entrants:
             score_file.save(scored[who.name], folder / Path(who.file).with_suffix(".parquet"))
         log.recorder.finish(hall.end([one.result for one in scored.values()]))
-    return Played(scored, Recording(folder), refused)
-
-
-def score(
-    track: Track, sheet: Sheet, who: Entry | Who, decisions: Sequence[Decision], seed: int, stopped: str = ""
-) -> Scored:
-    """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
-    answers = answers_of(track, sheet.trials, decisions)
-    scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
-    reasons = [reason for reason in (spoiled(decisions), stopped) if reason]
-    result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
-    return Scored(result, scored.rows)
+    return Played(track, data.folder, Recording(folder), log.heard, scored, refused)
 
 
 def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
@@ -139,19 +113,19 @@ def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
     return left, refused
 
 
-def _head(track: Track, data: Path, order: Play, entries: Sequence[Entry], sittings: Sequence[Sitting]) -> Head:
+def _head(data: LiveData, order: Play, entries: Sequence[Entry]) -> Head:
     return Head(
-        track=track.id,
-        settings=track.setting_values,
-        data=str(data.resolve()),
+        track=data.track.id,
+        settings=data.track.setting_values,
+        data=str(data.folder.resolve()),
         pace=order.pace,
         seed=order.seed,
         entrants=[
             Who(entry.name, entry.what, entry.sandbox, recording.file_name(number, entry.name))
             for number, entry in enumerate(entries, start=1)
         ],
-        sittings=[sitting.name for sitting in sittings],
-        decisions=sum(sitting.decisions for sitting in sittings),
+        sittings=[sitting.name for sitting in data.sittings],
+        decisions=sum(sitting.decisions for sitting in data.sittings),
         started_at=datetime.now(UTC).isoformat(),
         palestra=version("palestra"),
     )
@@ -163,12 +137,12 @@ class _Log:
     recorder: Recorder
     watch: Watch
 
-    def __init__(self, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
-        self.standings, self.hurried = standings, hurried  # in virtual time nothing is idle, and it is shown meanwhile
-        self.follower = follower
+    def __init__(self, track: Track, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
+        self.track, self.standings, self.follower = track, standings, follower
+        self.hurried = hurried  # in virtual time nothing is idle, and it is shown meanwhile
         self.told_at = -math.inf
         self.at_s = 0.0  # when the last tick went out, in its sitting
-        self.decisions: dict[str, list[Decision]] = {name: [] for name in standings.all}
+        self.heard: dict[str, list[Heard]] = {name: [] for name in standings.all}
         self.unshown = False  # whether there is anything new to show
 
     def sent(self, tick: Tick, at_s: float) -> None:
@@ -190,9 +164,9 @@ class _Log:
 
     def decided(self, decision: Decision) -> None:
         # What is scored is what is recorded, whatever was said: so it can be scored again.
-        decision = self.recorder.decided(decision)
-        self.decisions[decision.entrant].append(decision)
-        self.standings.decided(decision)
+        heard = hear(self.track, self.recorder.decided(decision), self.recorder.sitting)
+        self.heard[decision.entrant].append(heard)
+        self.standings.decided(heard)
         self.unshown = True
 
     def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
@@ -384,43 +358,6 @@ def _punctual(pace: str) -> Iterator[None]:
         gc.enable()
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, before)
-
-
-def require_sent(run: Recording, track: Track, data: Path) -> None:
-    """See that the data set gives what was sent, tick by tick, as far as the run went; or that what was done in its
-    worlds leads to what was left."""
-    if track.episode:
-        episode_run.require_same(run, track.episode.cases(data))
-        return
-    recorded = run.ticks()
-    for number, sitting in enumerate(sittings_of(track, data)):
-        for tick in sitting.ticks():
-            sent = next(recorded, None)
-            if sent is None:
-                return
-            if (sent.sitting, sent.due_s, sent.trial) != (number, tick.due_s, tick.trial) or (
-                sent.checksum != recording.checksum_of(tick)
-            ):
-                where = f"{sitting.name}, {tick.due_s:.1f} s"
-                raise PalestraError(f"{data} does not give what was sent in this run (first at {where}): other data?")
-
-
-def rescore(run: Recording, track: Track, data: Path) -> dict[str, Scored]:
-    """The results of a recorded run, computed again from what was said."""
-    sheet = scoring.load(track, data)
-    scored = {}
-    for who in run.head.entrants:
-        decisions = [record.decision for record in run.decisions(who.name)]
-        stopped = "" if run.end else f"the run was stopped after {len(decisions)} of {run.head.decisions} decisions"
-        again = score(track, sheet, who, decisions, run.head.seed, stopped)
-        before = next((result for result in run.end.results if result.entrant == who.name), None) if run.end else None
-        if before:  # where and when it was played is not to be computed
-            then = before.provenance
-            place = {"host": then.host, "sandbox": then.sandbox, "made_at": then.made_at}
-            about = msgspec.structs.replace(again.result.provenance, **place)
-            again = Scored(msgspec.structs.replace(again.result, provenance=about), again.rows)
-        scored[who.name] = again
-    return scored
 
 
 def fresh_folder(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What the commands `play`, `replay` and `register` do: who takes part, where it is recorded, what is shown."""
+"""What the commands `play`, `replay` and `register` do: who takes part, where it is recorded."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,11 +12,12 @@ from palestra import console, registry
 from palestra.entrants import Entry, TeamLine, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import recording
+from palestra.live.live_data import LiveData, read_live_data, sittings_of
 from palestra.live.recording import Recording
-from palestra.live.run import Play, Played, fresh_folder, play, require_sent, rescore, sittings_of
+from palestra.live.run import Play, Played, fresh_folder, play
+from palestra.live.scored_run import ScoredRun, require_sent, rescore
 from palestra.live.versions import Version, Versions, windows
-from palestra.records import Result, Track
-from palestra.scoring import Scored
+from palestra.records import Result
 
 
 @dataclass(frozen=True)
@@ -30,32 +31,30 @@ class Guests:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class Replayed(ScoredRun):
     """A recorded run, scored again."""
 
-    track: Track
-    data: Path
-    scored: dict[str, Scored]
-    recording: Recording
     same: bool  # whether the results are those of then, byte by byte
     same_numbers: bool  # or but for the code that computed them
 
 
-def play_live(track: Track, data: Path, guests: Guests, order: Play, folder: Path | None) -> Played:
+def play_live(data: LiveData, guests: Guests, order: Play, folder: Path | None) -> Played:
     """Play a track to its guests."""
+    track = data.track
     if not guests.words and not guests.teams and not guests.lsl:
         known = [solution.name for solution in registry.solutions(track.id) if solution.plays or solution.knows]
         raise PalestraError(f"Nobody takes part: name a bundle, a ws:// address or a solution ({', '.join(known)}).")
     folder = fresh_folder(folder or Path("runs") / f"{track.id}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with ExitStack() as stack:
-        entries = _entries(track, data, guests, order, stack)
+        entries = _entries(data, guests, order, stack)
         console.say(f"{track.title}: {', '.join(entry.name for entry in entries)}")
-        return play(track, data, entries, order, folder)
+        return play(data, entries, order, folder)
 
 
-def _entries(track: Track, data: Path, guests: Guests, order: Play, stack: ExitStack) -> list[Entry]:
+def _entries(data: LiveData, guests: Guests, order: Play, stack: ExitStack) -> list[Entry]:
+    track = data.track
     solutions = {solution.name: solution for solution in registry.solutions(track.id)}
-    terms = order.terms(sittings_of(track, data))
+    terms = order.terms(data.sittings)
     entries = [open.open_entry(one, solutions, terms, stack) for one in open.called(guests.words)]
     if guests.teams:
         called = open.listen(guests.listen or "127.0.0.1:0", guests.teams, track.id, terms, stack)
@@ -69,7 +68,7 @@ def _entries(track: Track, data: Path, guests: Guests, order: Play, stack: ExitS
     if guests.lsl:
         if track.stream is None or track.stream.signal is None:
             raise PalestraError(f"{track.id} sends no samples, so it cannot be published by LSL.")
-        entries.append(open.publish(track.stream.signal(data), terms, stack))
+        entries.append(open.publish(track.stream.signal(data.folder), terms, stack))
     names = [entry.name for entry in entries]
     if double := next((name for name in names if names.count(name) > 1), None):
         raise PalestraError(f"Two entrants are called {double!r}. Give one of them another name, as NAME=….")
@@ -83,16 +82,12 @@ def replay_live(folder: Path, data: Path | None) -> Replayed:
     home = data or Path(run.head.data)
     if not home.is_dir():
         raise PalestraError(f"{home}, which the run was played on, is not there. Say where it is with --data DIR.")
-    require_sent(run, track, home)
-    scored = rescore(run, track, home)
-    now = [one.result for one in scored.values()]
-    then = run.end.results if run.end else []
-    return Replayed(track, home, scored, run, _encoded(now) == _encoded(then), _encoded(now, "") == _encoded(then, ""))
-
-
-def waiting_s(track: Track, data: Path) -> float:
-    """How long a run in real time lets windows for new versions pass, all together."""
-    return sum(sitting.window_s for sitting in sittings_of(track, data))
+    known = read_live_data(track, home)
+    require_sent(run, known)
+    again = rescore(run, known)
+    now, then = [one.result for one in again.scored.values()], run.end.results if run.end else []
+    same, same_numbers = _encoded(now) == _encoded(then), _encoded(now, "") == _encoded(then, "")
+    return Replayed(track, home, run, again.heard, again.scored, same, same_numbers)
 
 
 def _encoded(results: Sequence[Result], code: str | None = None) -> bytes:

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.live.answers import heard, schema_of
-from palestra.live.stream import Decision
+from palestra.live.answers import Heard, schema_of
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
 from palestra.scoring import Sheet, score
@@ -61,18 +60,18 @@ class Standings:
         self.all = {name: Standing(name) for name in names}
         self.deadline_s: float | None = None  # of the newest decision
 
-    def decided(self, decision: Decision) -> None:
-        said, note = heard(self._track, decision)
+    def decided(self, heard: Heard) -> None:
+        decision, said = heard.decision, heard.said
         standing = self.all[decision.entrant]
         standing.decided += 1
         if said is None:
             standing.missed += 1
-            standing.last_note = note
+            standing.last_note = heard.note
         elif decision.latency_s is not None:
             standing.newest_s.append(decision.latency_s)
         self.deadline_s = decision.deadline_s
         if decision.trial in self._row_of:
-            about = {"trial": decision.trial, "latency_s": decision.latency_s, "note": note}
+            about = {"trial": decision.trial, "latency_s": decision.latency_s, "note": heard.note}
             answer = None if said is None else {**said, **about}
             self._new.append(_Asked(decision.entrant, self._row_of[decision.trial], answer))
 

@@ -20,8 +20,7 @@ from rich.text import Text
 from palestra.live.standings import Standing, Standings
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Metric, Track
-from palestra.report import number
-from palestra.text import duration, printable
+from palestra.text import duration, number, printable
 
 FREE_S = 0.05  # until something is due: less is no time to draw
 QUIET_S = 0.05  # after a tick, in which most answers come: while we draw, nobody looks when exactly

@@ -10,19 +10,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.live.history import Floats, Story
+from palestra.live.history import SHARES, Floats, Story
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Chart, Track
-from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, drawn, metric_title, number, svg
+from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, drawn, metric_title, svg
 from palestra.scoring import Scored, whole
+from palestra.text import clipped, milliseconds, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-SHARES = (0.5, 0.95, 0.99)
-HOST_LATE = 0.1  # of a deadline: later, `collect.stream.spoiled` counts it
+HOST_LATE = 0.1  # of a deadline: later, `stream.spoiled` counts it
 MOST_DOTS, BINS = 2000, 400  # decisions that are drawn one by one; into how many bins more of them go
 SHORTEST_S = 1e-6  # what a logarithmic axis shows of nothing
 NAMED_SITTINGS = 12  # that a chart has room to name
@@ -63,8 +63,8 @@ def latencies(story: Story) -> Chart:
         _plain_numbers(axes.xaxis)
         axes.set_ylim(0, 1.4 * axes.get_ylim()[1])  # room above the bars for the words
         _mark_shares(axes, took, low, high)
-        note = f"{len(took):,} answers; the slowest took {ms(float(took.max()))}."
-        note += f" The axis ends at the deadline, {ms(high)}." if story.limit_s == high else ""
+        note = f"{len(took):,} answers; the slowest took {milliseconds(float(took.max()))}."
+        note += f" The axis ends at the deadline, {milliseconds(high)}." if story.limit_s == high else ""
     axes.set(xlabel="latency (ms)", ylabel="answers")
     axes.grid(True, axis="y")
     return Chart("Latencies", svg(figure), note)
@@ -78,7 +78,8 @@ def host_lateness(story: Story) -> Chart:
     late_s = np.maximum(story.host_late_s, 0.0)
     about = _draw_over_time(axes, times, late_s)
     middle, most, worst = at_shares(late_s, (0.5, 0.99, 1))
-    note = f"Half of all within {ms(middle)}, 99\u00a0% within {ms(most)}, all within {ms(worst)}."
+    middle_ms, most_ms, worst_ms = map(milliseconds, (middle, most, worst))
+    note = f"Half of all within {middle_ms}, 99\u00a0% within {most_ms}, all within {worst_ms}."
     limit_s = HOST_LATE * (story.limit_s or 0.0)
     if limit_s:
         axes.axhline(1e3 * limit_s, color=SECOND, linewidth=1.2, linestyle=DASHED)
@@ -113,15 +114,6 @@ def standings_chart(track: Track, scored: Mapping[str, Scored], order: Sequence[
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8.5)
     note = f"{metric.better.capitalize()} is better; the best is named first."
     return Chart("Standings during the run", svg(figure), note + " Some of the first values lie outside." * cut)
-
-
-def ms(seconds: float) -> str:
-    """A latency in milliseconds, to three digits."""
-    return f"{1e3 * seconds:,.3g}\u00a0ms" if seconds < 1 else f"{1e3 * seconds:,.0f}\u00a0ms"
-
-
-def clipped(words: str, most: int = 28) -> str:
-    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def _sheet(width: float, height: float = 3.2) -> tuple[Figure, Axes]:
@@ -181,7 +173,9 @@ def _mark_shares(axes: Axes, took: Floats, low: float, high: float) -> None:
         axes.axvline(1e3 * value, color=INK, linewidth=0.8, linestyle=(0, (2, 2)))
         side, offset = ("right", -4) if np.log(value / low) > 0.6 * np.log(high / low) else ("left", 4)
         at, beside = (1e3 * value, 0.98 - 0.08 * i), (axes.get_xaxis_transform(), "offset points")
-        axes.annotate(f"P{100 * share:.0f} = {ms(value)}", at, (offset, 0), *beside, ha=side, va="top", fontsize=8.5)
+        axes.annotate(
+            f"P{100 * share:.0f} = {milliseconds(value)}", at, (offset, 0), *beside, ha=side, va="top", fontsize=8.5
+        )
 
 
 def _log_axis(axes: Axes, values_s: Floats, top_s: float) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         png,
         read_image,
     )
-    from palestra.report.labels import NONE, as_text, column_title, error_name, metric_title, number
+    from palestra.report.labels import as_text, column_title, error_name, metric_title
     from palestra.report.page import Languages, Page, result_page, write_data_page, write_page, write_result
     from palestra.report.video import write_film
 else:

@@ -9,8 +9,8 @@ import polars as pl
 
 from palestra.errors import PalestraError, Refused
 from palestra.records import Gallery, Text, Track
-from palestra.report.labels import error_name, error_unit, number
-from palestra.text import Words
+from palestra.report.labels import error_name, error_unit
+from palestra.text import Words, number
 
 WORST, MEDIAN, SAMPLES = 12, 4, 12  # trials that are pictured
 PICTURE_WIDTH = 1000  # pixels; wider ones are made smaller, to keep pages light

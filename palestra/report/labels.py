@@ -1,24 +1,7 @@
-"""How reports write numbers, cells of tables, and the names of metrics and columns."""
-
-import math
+"""How reports write cells of tables, and the names of metrics and columns."""
 
 from palestra.records import Cell, Metric, Track
-from palestra.text import Words
-
-COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
-NONE = "–"
-
-
-def number(value: float | None, unit: str = "") -> str:
-    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
-    if value is None or not math.isfinite(value):
-        return NONE
-    if unit == "deg":
-        return f"{value:,.3f}°"
-    if unit == "" and abs(value) <= 1:
-        return f"{value:.4f}"
-    counted = unit in COUNTED and value == round(value)
-    return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
+from palestra.text import NONE, Words, number
 
 
 def as_text(cell: Cell) -> str:

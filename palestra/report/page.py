@@ -21,8 +21,8 @@ import polars as pl
 from palestra.formats import write_bytes
 from palestra.records import Block, Cell, Chart, Estimate, Gallery, Metric, Result, Table, Text, Track
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
-from palestra.report.labels import NONE, as_text, column_title, error_name, error_unit, metric_title, number
-from palestra.text import Words
+from palestra.report.labels import as_text, column_title, error_name, error_unit, metric_title
+from palestra.text import NONE, Words, number
 
 if TYPE_CHECKING:
     from markupsafe import Markup

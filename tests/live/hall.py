@@ -20,6 +20,7 @@ from palestra.entrants.open import Called, Entry, Terms
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError
 from palestra.live import run, session
+from palestra.live.live_data import read_live_data
 from palestra.live.run import Play, Played
 from palestra.live.stream import Decision
 from palestra.records import Track
@@ -131,12 +132,11 @@ def play(
     patience_s: float = 60.0,
 ) -> Ran:
     """A whole run with each bundle's program in its sandbox."""
-    track = ticking()
     order = Play(pace, patience_s, watched=False)  # type: ignore[arg-type]
     terms = Terms(limits, patience_s)
     with ExitStack() as stack:
         entries = [open.open_entry(Called(name, str(path)), {}, terms, stack) for name, path in bundles.items()]
-        return Ran(run.play(track, data, [*entries, *more], order, folder), folder)
+        return Ran(run.play(read_live_data(ticking(), data), [*entries, *more], order, folder), folder)
 
 
 class _Light:

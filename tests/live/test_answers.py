@@ -4,11 +4,11 @@ import polars as pl
 import pytest
 
 from palestra.errors import PalestraError
-from palestra.live.answers import answers_of, heard
+from palestra.live.answers import answers_of, hear
 from palestra.records import StreamAnswers
 from palestra.scoring import score
 from tests.changed import changed
-from tests.live.test_standings import decision, live_track
+from tests.live.test_standings import decision, heard, live_track
 from tests.outside.blink_count_v1 import TRACK as BLINKS
 
 TRACK = live_track(trials=4)
@@ -17,35 +17,35 @@ NAMES = TRIALS["trial"].to_list()
 
 
 def test_answers_stand_in_the_order_of_the_trials_however_they_were_decided():
-    table = answers_of(TRACK, TRIALS, [decision("a", name, i) for i, name in reversed(list(enumerate(NAMES)))])
+    table = answers_of(TRACK, TRIALS, [heard("a", name, i) for i, name in reversed(list(enumerate(NAMES)))])
     assert table["trial"].to_list() == NAMES
     assert table["label"].to_list() == [0, 1, 2, 3]
 
 
 def test_an_answer_has_the_columns_of_the_template_its_latency_and_a_note():
-    table = answers_of(TRACK, TRIALS, [decision("a", NAMES[0], 7, latency_s=0.25)])
+    table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], 7, latency_s=0.25)])
     assert table.schema == {"trial": pl.String, "label": pl.Int64, "latency_s": pl.Float64, "note": pl.String}
     assert table.row(0) == (NAMES[0], 7, pytest.approx(0.25), "")
 
 
 def test_no_answer_is_null_with_its_reason():
-    table = answers_of(TRACK, TRIALS, [decision("a", NAMES[0], None, note="it crashed")])
+    table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], None, note="it crashed")])
     assert table.row(0) == (NAMES[0], None, None, "it crashed")
 
 
 def test_an_answer_that_is_not_understood_is_null_with_what_was_wrong():
-    table = answers_of(TRACK, TRIALS, [decision("a", NAMES[0], [1, 2], latency_s=0.25)])
+    table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], [1, 2], latency_s=0.25)])
     expected = "returned [1, 2], expected a whole number from 0 to 8"
     assert table.row(0) == (NAMES[0], None, pytest.approx(0.25), expected)
 
 
 def test_a_note_of_the_line_outweighs_what_came_with_it():
-    said, note = heard(TRACK, decision("a", NAMES[0], 3, note="returned a list, and not a number"))
-    assert said is None and note == "returned a list, and not a number"
+    told = hear(TRACK, decision("a", NAMES[0], 3, note="returned a list, and not a number"))
+    assert told.said is None and told.note == "returned a list, and not a number"
 
 
 def test_what_was_never_asked_has_no_row_and_is_charged_all_the_same():
-    table = answers_of(TRACK, TRIALS, [decision("a", NAMES[0], 0)])
+    table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], 0)])
     assert table.height == 1
     rows = score.score_trials(TRACK, score.load(TRACK, None), table)
     assert rows["answered"].to_list() == [True, False, False, False]
@@ -53,11 +53,11 @@ def test_what_was_never_asked_has_no_row_and_is_charged_all_the_same():
 
 
 def test_nothing_said_is_an_empty_table_of_the_same_kind():
-    assert answers_of(TRACK, TRIALS, []).schema == answers_of(TRACK, TRIALS, [decision("a", NAMES[0], 1)]).schema
+    assert answers_of(TRACK, TRIALS, []).schema == answers_of(TRACK, TRIALS, [heard("a", NAMES[0], 1)]).schema
 
 
 def test_a_decision_on_no_trial_is_left_out():
-    assert answers_of(TRACK, TRIALS, [decision("a", "P9/99999", 1)]).is_empty()
+    assert answers_of(TRACK, TRIALS, [heard("a", "P9/99999", 1)]).is_empty()
 
 
 def test_other_errors_of_a_track_are_not_taken_for_a_wrong_answer():
@@ -65,7 +65,7 @@ def test_other_errors_of_a_track_are_not_taken_for_a_wrong_answer():
         raise KeyError("a bug")
 
     with pytest.raises(KeyError):
-        answers_of(changed(TRACK, hear=broken), TRIALS, [decision("a", NAMES[0], 1)])
+        hear(changed(TRACK, hear=broken), decision("a", NAMES[0], 1))
 
 
 def test_a_track_outside_of_the_package_is_heard_as_well(tmp_path):
@@ -74,13 +74,15 @@ def test_a_track_outside_of_the_package_is_heard_as_well(tmp_path):
     pl.DataFrame({"trial": ["c1", "c2"], "truth_blinks": [3, 4]}).write_csv(tmp_path / "truth/clips.csv")
     live = dataclasses.replace(BLINKS, stream=StreamAnswers(lambda data: [], lambda answer: {"blinks": int(answer)}))
     sheet = score.load(live, tmp_path)
-    table = answers_of(live, sheet.trials, [decision("a", "c1", "5"), decision("a", "c2", "many")])
+    table = answers_of(
+        live, sheet.trials, [hear(live, decision("a", "c1", "5")), hear(live, decision("a", "c2", "many"))]
+    )
     assert score.score_trials(live, sheet, table)["error"].to_list() == [2, 60]
 
 
 def test_a_track_that_is_not_live_says_so():
     with pytest.raises(PalestraError, match="blink-count-v1 is not played live"):
-        heard(BLINKS, decision("a", "c1", 1))
+        hear(BLINKS, decision("a", "c1", 1))
 
 
 def test_a_live_track_without_a_template_says_so():

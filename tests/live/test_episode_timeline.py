@@ -3,9 +3,12 @@
 import numpy as np
 
 from palestra.live.episode import Step
-from palestra.live.episode_timeline import Acts, blocks, read_acts, summary
+from palestra.live.episode_timeline import blocks
+from palestra.live.history import Acts, read_acts
 from palestra.live.recording import Head, Recorder, Recording, Who
+from palestra.live.scored_run import ScoredRun
 from palestra.live.stream import Decision
+from palestra.live.summary import summary_lines
 from palestra.registry import track
 from tests.changed import changed
 
@@ -31,6 +34,11 @@ def recorded(folder, steps):
     return Recording(folder / "run")
 
 
+def run_of(folder, steps):
+    track_without = changed(track("tabletop-manip-v1"), review=None)
+    return ScoredRun(track_without, folder, recorded(folder, steps), {}, {})
+
+
 STEPS = [
     Step(0, None, None, 0.0, ""),
     Step(1, [0.0] * 8, 0.02, 0.003, ""),
@@ -48,21 +56,19 @@ def test_steps_are_read_as_they_were_written(tmp_path):
 
 
 def test_a_terminal_is_told_in_a_few_lines(tmp_path):
-    lines = summary(recorded(tmp_path, STEPS), "red")
+    lines = summary_lines(run_of(tmp_path, STEPS), "red")
     assert lines[0] == "red: 1 of 2 cases, 3 actions"
     assert lines[1] == "  thought 2 times: p50 20 ms, p95 40 ms, at most 40 ms"
     assert lines[2] == "  1 × answered an array of the shape (3,)"
 
 
 def test_who_never_answered_is_said_to(tmp_path):
-    assert "it never answered" in summary(recorded(tmp_path, STEPS[:1]), "red")[1]
+    assert "it never answered" in summary_lines(run_of(tmp_path, STEPS[:1]), "red")[1]
     assert Acts(0, 0, np.array([]), 0.0, {}, []).thought == "it never answered"
 
 
 def test_a_page_tells_what_went_wrong(tmp_path):
-
-    told = blocks(changed(track("tabletop-manip-v1"), review=None), tmp_path, recorded(tmp_path, STEPS), "red")
-    wrong, totals = told
+    wrong, totals = blocks(run_of(tmp_path, STEPS), "red")
     assert wrong.rows == [["answered an array of the shape (3,)", 1]]
     assert ["Answers", "2"] in totals.rows
     assert totals.note == "The run was stopped before its end."

@@ -9,6 +9,7 @@ from palestra import registry
 from palestra.errors import PalestraError
 from palestra.live import run
 from palestra.live.follower import Stopped
+from palestra.live.live_data import read_live_data
 from palestra.live.recording import Recording
 from palestra.live.run import Play
 from palestra.live.stream import VirtualClock
@@ -264,7 +265,7 @@ class Followed:
 def followed_run(tmp_path, data, follower, pace="fast"):
     entries = [hall.light("worried", hall.worried), hall.light("good", hall.good)]
     order = Play(pace, watched=False, follower=follower)
-    return run.play(hall.ticking(), data, entries, order, tmp_path / "run")
+    return run.play(read_live_data(hall.ticking(), data), entries, order, tmp_path / "run")
 
 
 def test_a_follower_is_told_who_plays_and_after_each_round_who_stands_where(tmp_path, data, monkeypatch):

@@ -19,8 +19,9 @@ from palestra import registry
 from palestra.entrants.open import Entry
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import recording, session
+from palestra.live.live_data import read_live_data
 from palestra.live.recording import Recorder, Recording
-from palestra.live.run import fresh_folder, sittings_of
+from palestra.live.run import fresh_folder
 from palestra.sandbox.processes import children
 from tests import ROOT
 from tests.entrants.programs import until
@@ -360,6 +361,7 @@ def test_a_replay_by_other_code_says_so_and_gives_the_same_numbers(cli, run):
 
 def test_windows_before_testers_are_told_of_as_the_time_that_they_take(tiny):
     track = registry.track("near-eye-live-v1")
-    testers = len({sitting.name for sitting in sittings_of(track, tiny(track.id))})
-    assert session.waiting_s(track, tiny(track.id)) == testers * 3600
-    assert session.waiting_s(registry.track("near-eye-live-v1", {"window_s": "0"}), tiny(track.id)) == 0
+    data = read_live_data(track, tiny(track.id))
+    assert data.waiting_s == len({sitting.name for sitting in data.sittings}) * 3600
+    without = registry.track("near-eye-live-v1", {"window_s": "0"})
+    assert read_live_data(without, tiny(track.id), data.sheet).waiting_s == 0

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.live.answers import answers_of
+from palestra.live.answers import hear as hear_decision
 from palestra.live.standings import LATENCIES, Standings
 from palestra.live.stream import Decision
 from palestra.records import Display, Metric, StreamAnswers, Track
@@ -62,11 +63,17 @@ def decision(entrant, trial, answer, latency_s=0.1, note="", deadline_s=0.5):
     return Decision(entrant, trial, 1.0, 1.0, answered_s, deadline_s, answer, note)
 
 
+def heard(*words, **how):
+    """A decision as a run hands it on."""
+    return hear_decision(TRACK, decision(*words, **how))
+
+
 def begin(track, *names):
     sheet = scoring.load(track, None)
     return Standings(track, sheet, list(names)), sheet.trials["trial"].to_list(), sheet
 
 
+TRACK = live_track()
 odd = st.sampled_from([12, "seven", True, [1], math.nan])
 answers = st.one_of(st.none(), st.integers(0, 8), st.integers(0, 8), odd)
 
@@ -79,7 +86,7 @@ def test_the_live_value_is_the_final_score(said, ranks):
     decisions = {"a": [], "b": []}
     for trial, (*both, look) in zip(trials, said, strict=False):
         for name, answer in zip("ab", both, strict=True):
-            decisions[name].append(decision(name, trial, answer))
+            decisions[name].append(heard(name, trial, answer))
             standings.decided(decisions[name][-1])
         if look:
             standings.update()
@@ -93,7 +100,7 @@ def test_the_live_value_is_the_final_score(said, ranks):
 def test_when_all_is_decided_the_value_is_that_of_the_result():
     track = live_track(trials=20)
     standings, trials, sheet = begin(track, "a")
-    all_of_it = [decision("a", trial, None if i % 7 == 3 else i % 5) for i, trial in enumerate(trials)]
+    all_of_it = [heard("a", trial, None if i % 7 == 3 else i % 5) for i, trial in enumerate(trials)]
     for one in all_of_it:
         standings.decided(one)
     result = scoring.score(track, sheet, answers_of(track, sheet.trials, all_of_it), "a").result
@@ -104,9 +111,9 @@ def test_when_all_is_decided_the_value_is_that_of_the_result():
 def test_the_best_stands_first_whichever_way_the_metric_goes(ranks):
     standings, trials, _ = begin(live_track(metrics=(ranks,)), "bad", "silent", "good", "new")
     for i, trial in enumerate(trials[:6]):
-        standings.decided(decision("good", trial, i % 9))
-        standings.decided(decision("bad", trial, (i + (i % 2)) % 9))
-        standings.decided(decision("silent", trial, None))
+        standings.decided(heard("good", trial, i % 9))
+        standings.decided(heard("bad", trial, (i + (i % 2)) % 9))
+        standings.decided(heard("silent", trial, None))
     assert [one.name for one in standings.update()] == ["good", "bad", "silent", "new"]
     assert standings.all["new"].value is None
 
@@ -114,13 +121,13 @@ def test_the_best_stands_first_whichever_way_the_metric_goes(ranks):
 def test_equal_ones_stay_in_the_order_in_which_they_came():
     standings, trials, _ = begin(live_track(), "b", "a")
     for name in "ab":
-        standings.decided(decision(name, trials[0], 0))
+        standings.decided(heard(name, trials[0], 0))
     assert [one.name for one in standings.update()] == ["b", "a"]
 
 
 def test_a_missed_answer_is_charged():
     standings, trials, _ = begin(live_track(metrics=(PE,)), "a")
-    standings.decided(decision("a", trials[0], None))
+    standings.decided(heard("a", trials[0], None))
     (one,) = standings.update()
     assert (one.value, one.decided, one.missed, one.last_note) == (180.0, 1, 1, "no answer in time")
 
@@ -130,13 +137,13 @@ def test_what_a_miss_costs_may_depend_on_the_trial():
         return gaps.with_columns(right=pl.lit(0), error_deg=pl.col("truth_label").cast(pl.Float64))
 
     standings, trials, _ = begin(live_track(metrics=(PE,), missing=missed), "a")
-    standings.decided(decision("a", trials[5], None))
+    standings.decided(heard("a", trials[5], None))
     assert standings.update()[0].value == 5.0
 
 
 def test_an_answer_that_the_track_does_not_understand_is_missed_and_says_why():
     standings, trials, _ = begin(live_track(), "a")
-    standings.decided(decision("a", trials[0], 12))
+    standings.decided(heard("a", trials[0], 12))
     (one,) = standings.update()
     assert (one.missed, one.value) == (1, 0.0)
     assert one.last_note == "returned 12, expected a whole number from 0 to 8"
@@ -145,14 +152,14 @@ def test_an_answer_that_the_track_does_not_understand_is_missed_and_says_why():
 
 def test_the_last_note_stays_when_things_go_well_again():
     standings, trials, _ = begin(live_track(), "a")
-    standings.decided(decision("a", trials[0], None, note="it crashed"))
-    standings.decided(decision("a", trials[1], 1))
+    standings.decided(heard("a", trials[0], None, note="it crashed"))
+    standings.decided(heard("a", trials[1], 1))
     assert standings.all["a"].last_note == "it crashed"
 
 
 def test_a_trial_without_truth_is_counted_and_not_scored():
     standings, trials, _ = begin(live_track(unscored=1), "a")
-    standings.decided(decision("a", trials[-1], 3))
+    standings.decided(heard("a", trials[-1], 3))
     (one,) = standings.update()
     assert (one.decided, one.value) == (1, None)
     assert one.latency_s(0.5) == pytest.approx(0.1)
@@ -161,7 +168,7 @@ def test_a_trial_without_truth_is_counted_and_not_scored():
 def test_percentiles_are_values_that_were_there_and_of_the_newest_answers():
     standings, trials, _ = begin(live_track(), "a")
     for latency_s in [9.0] * 50 + [*np.linspace(0.001, 0.4, LATENCIES)]:
-        standings.decided(decision("a", trials[0], 1, latency_s=latency_s))
+        standings.decided(heard("a", trials[0], 1, latency_s=latency_s))
     one = standings.all["a"]
     assert len(one.latencies_s) == LATENCIES
     assert one.latency_s(1.0) == pytest.approx(0.4)
@@ -171,13 +178,13 @@ def test_percentiles_are_values_that_were_there_and_of_the_newest_answers():
 def test_a_metric_that_has_no_value_yet_is_no_score():
     nothing = Metric("odd", "", "higher", lambda rows, draws: np.array([math.nan]))
     standings, trials, _ = begin(live_track(metrics=(nothing,)), "a", "b")
-    standings.decided(decision("a", trials[0], 0))
+    standings.decided(heard("a", trials[0], 0))
     assert [one.value for one in standings.update()] == [None, None]
 
 
 def test_nothing_new_changes_nothing():
     standings, trials, _ = begin(live_track(), "a")
-    standings.decided(decision("a", trials[0], 0))
+    standings.decided(heard("a", trials[0], 0))
     before = standings.update()[0].value
     assert standings.update()[0].value == before == 1.0
 
@@ -185,5 +192,5 @@ def test_nothing_new_changes_nothing():
 def test_the_deadline_in_force_is_known():
     standings, trials, _ = begin(live_track(), "a")
     assert standings.deadline_s is None
-    standings.decided(decision("a", trials[0], 0, deadline_s=0.25))
+    standings.decided(heard("a", trials[0], 0, deadline_s=0.25))
     assert standings.deadline_s == 0.25

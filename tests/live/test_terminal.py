@@ -10,7 +10,7 @@ from rich.console import Console
 
 from palestra.live.terminal import SMALL, Watch, _takes_words
 from palestra.records import Metric
-from tests.live.test_standings import PE, begin, decision, live_track
+from tests.live.test_standings import PE, begin, heard, live_track
 
 HOSTILE = "\x1b[2Jteam\r\n[bold red]清华\x07"
 
@@ -50,7 +50,7 @@ class Seen:
         self.watch.page, self.standings.update = counted_page, counted_update
 
     def decide(self, entrant, number, answer, **how):
-        self.standings.decided(decision(entrant, self.trials[number], answer, **how))
+        self.standings.decided(heard(entrant, self.trials[number], answer, **how))
 
     def page(self, width=100, height=40):
         """What it shows, line by line."""

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from palestra.live.answers import answers_of
-from palestra.live.history import Story, read_story
+from palestra.live.history import Story, story_of
 from palestra.live.recording import Recorder, Recording
-from palestra.live.timeline import summary, timeline, write_run
+from palestra.live.scored_run import ScoredRun, hear_recorded
+from palestra.live.summary import summary_lines
+from palestra.live.timeline import timeline, write_run
 from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart
 from palestra.records import Chart, Metric, Reply, Table
 from palestra.scoring import score
@@ -35,7 +37,6 @@ def right(i):
 def play(folder, script, names=("red",), pace="real", deaths=(), strays=(), stop=None, sittings=SITTINGS):
     """Record a run of 30 decisions in three sittings; `script` says how each goes. It may be stopped after some."""
     recorder = Recorder(folder, head(names, len(TRIALS), sittings, pace))
-    decisions = {name: [] for name in names}
     for i, trial in enumerate(TRIALS[:stop]):
         recorder.sitting, due_s = divmod(i, 10)
         recorder.sent(tick(trial, float(due_s)), due_s + 0.001)
@@ -43,16 +44,23 @@ def play(folder, script, names=("red",), pace="real", deaths=(), strays=(), stop
             how = {"at_s": float(due_s), **script(i)}
             if how["answer"] is None:
                 how["note"] = "no answer in time"
-            decisions[name].append(decided(name, trial, **how))
-            recorder.decided(decisions[name][-1])
+            recorder.decided(decided(name, trial, **how))
     for trial in strays:
         recorder.strayed(names[0], Reply(trial, 1), 9.0)
     if stop is None:
         recorder.finish(end(names, deaths))
     else:
         recorder.close()
-    answers = {name: answers_of(TRACK, SHEET.trials, own) for name, own in decisions.items()}
-    return Recording(folder), {name: score.score(TRACK, SHEET, told, name) for name, told in answers.items()}
+    return scored_run(folder)
+
+
+def scored_run(folder):
+    """A recorded run with its results."""
+    run = Recording(folder)
+    heard = {who.name: hear_recorded(TRACK, run, who.name) for who in run.head.entrants}
+    answers = {name: answers_of(TRACK, SHEET.trials, own) for name, own in heard.items()}
+    scored = {name: score.score(TRACK, SHEET, told, name) for name, told in answers.items()}
+    return ScoredRun(TRACK, folder.parent, run, heard, scored)
 
 
 def mixed(i):
@@ -71,8 +79,8 @@ def block(blocks, title):
 
 
 def test_the_page_of_one_entrant_is_its_result_and_then_its_timeline(tmp_path):
-    recording, scored = play(tmp_path / "run", mixed, deaths=["killed: memory"], strays=[TRIALS[4]])
-    write_run(TRACK, scored, recording, tmp_path, tmp_path / "run.html")
+    run = play(tmp_path / "run", mixed, deaths=["killed: memory"], strays=[TRIALS[4]])
+    write_run(run, tmp_path / "run.html")
     text = read(tmp_path / "run.html").text
     words = ["✓ Valid", "Summary", "Latency over the run", "Latencies", "Host lateness", "What went wrong", "Totals",
              "Where this result comes from"]  # fmt: skip
@@ -82,8 +90,8 @@ def test_the_page_of_one_entrant_is_its_result_and_then_its_timeline(tmp_path):
 
 
 def test_the_page_of_several_entrants_is_a_board_the_standings_and_all_timelines(tmp_path):
-    recording, scored = play(tmp_path / "run", mixed, names=("red", "blue", HOSTILE))
-    write_run(TRACK, scored, recording, tmp_path, tmp_path / "run.html")
+    run = play(tmp_path / "run", mixed, names=("red", "blue", HOSTILE))
+    write_run(run, tmp_path / "run.html")
     page = read(tmp_path / "run.html")
     words = ["Board", "95 % interval", "Standings during the run", "red: Latency over the run", "red: Totals",
              "blue: Latency over the run", f"{HOSTILE}: Latency over the run"]  # fmt: skip
@@ -96,19 +104,20 @@ def test_the_page_of_several_entrants_is_a_board_the_standings_and_all_timelines
 @pytest.mark.parametrize("names", [("red",), ("red", "blue")])
 def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
     deaths = ["killed: it used more than 4 GiB of memory"]
-    recording, scored = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
+    run = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
     track = changed(TRACK, title_zh="九选一", chinese={"accuracy": "准确率"})
-    write_run(track, scored, recording, tmp_path, tmp_path / "run.html", "zh")
+    write_run(dataclasses.replace(run, track=track), tmp_path / "run.html", "zh")
     html = re.sub("<title>.*?</title>", "", (tmp_path / "run.html").read_text("utf-8"))
     assert "程序退出：被终止：占用内存超过 4 GiB" in html and "九选一" in html
     assert words_in(html) - SAME - {"red", "blue", "which", "str", "deg"} == set()
 
 
 def test_what_does_not_count_has_no_place_on_the_board_and_says_why(tmp_path):
-    recording, scored = play(tmp_path / "run", right, names=("red", "blue"))
-    spoiled = msgspec.structs.replace(scored["blue"].result, valid=False, invalid_because=["the host was late"])
-    scored["blue"] = Scored(spoiled, scored["blue"].rows)
-    write_run(TRACK, scored, recording, tmp_path, tmp_path / "run.html")
+    run = play(tmp_path / "run", right, names=("red", "blue"))
+    blue = run.scored["blue"]
+    spoiled = msgspec.structs.replace(blue.result, valid=False, invalid_because=["the host was late"])
+    run = dataclasses.replace(run, scored={**run.scored, "blue": Scored(spoiled, blue.rows)})
+    write_run(run, tmp_path / "run.html")
     assert "blue does not count: the host was late." in read(tmp_path / "run.html").text
 
 
@@ -116,25 +125,25 @@ def test_a_page_shows_the_charts_that_the_track_gives(tmp_path):
     def charts(rows):
         return [Table("Of the track itself", ["n"], [[rows.height]])]
 
-    recording, scored = play(tmp_path / "run", right)
+    run = play(tmp_path / "run", right)
     track = changed(TRACK, charts=charts)
-    write_run(track, scored, recording, tmp_path, tmp_path / "run.html")
+    write_run(dataclasses.replace(run, track=track), tmp_path / "run.html")
     text = read(tmp_path / "run.html").text
     assert text.index("Summary") < text.index("Of the track itself") < text.index("Latency over the run")
 
 
 def test_an_error_that_is_there_or_not_has_no_curve(tmp_path):
-    recording, scored = play(tmp_path / "run", right)
-    write_run(changed(TRACK, error="right"), scored, recording, tmp_path, tmp_path / "run.html")
+    run = play(tmp_path / "run", right)
+    write_run(dataclasses.replace(run, track=changed(TRACK, error="right")), tmp_path / "run.html")
     assert "Cumulative error" not in read(tmp_path / "run.html").text
-    write_run(TRACK, scored, recording, tmp_path, tmp_path / "run.html")
+    write_run(run, tmp_path / "run.html")
     assert "Cumulative error" in read(tmp_path / "run.html").text
 
 
 def test_what_went_wrong_is_counted_with_where_it_began(tmp_path):
     strays = [TRIALS[4], TRIALS[4], "made up"]
-    recording, _ = play(tmp_path / "run", mixed, deaths=["killed: memory"] * 2, strays=strays)
-    table = block(timeline(recording, "red", TRACK), "What went wrong")
+    run = play(tmp_path / "run", mixed, deaths=["killed: memory"] * 2, strays=strays)
+    table = block(timeline(run, "red"), "What went wrong")
     assert table.rows == [
         ["no answer in time", 2, TRIALS[4]],
         ["returned 12, expected a whole number from 0 to 8", 1, TRIALS[8]],
@@ -144,29 +153,23 @@ def test_what_went_wrong_is_counted_with_where_it_began(tmp_path):
     ]
 
 
-def test_without_the_track_only_what_the_line_noted_is_known(tmp_path):
-    recording, _ = play(tmp_path / "run", mixed)
-    rows = block(timeline(recording, "red"), "What went wrong").rows
-    assert [row[0] for row in rows] == ["no answer in time", "returned str, and not a number"]
-
-
 def test_of_very_many_notes_the_most_frequent_are_listed_and_the_others_counted(tmp_path):
-    recording, _ = play(tmp_path / "run", lambda i: {"answer": 3, "note": f"note {max(i, 3)}"})
-    rows = block(timeline(recording, "red"), "What went wrong").rows
+    run = play(tmp_path / "run", lambda i: {"answer": 3, "note": f"note {max(i, 3)}"})
+    rows = block(timeline(run, "red"), "What went wrong").rows
     assert len(rows) == 21
     assert rows[0] == ["note 3", 4, TRIALS[0]]
     assert rows[-1][:2] == ["7 other notes", 7]
 
 
 def test_a_run_without_a_fault_says_so(tmp_path):
-    recording, _ = play(tmp_path / "run", right)
-    table = block(timeline(recording, "red", TRACK), "What went wrong")
+    run = play(tmp_path / "run", right)
+    table = block(timeline(run, "red"), "What went wrong")
     assert table.rows == [] and table.note == "Nothing did."
 
 
 def test_the_totals_are_those_of_the_run(tmp_path):
-    recording, _ = play(tmp_path / "run", mixed, strays=[TRIALS[4], "made up"])
-    totals = dict(block(timeline(recording, "red", TRACK), "Totals").rows)
+    run = play(tmp_path / "run", mixed, strays=[TRIALS[4], "made up"])
+    totals = dict(block(timeline(run, "red"), "Totals").rows)
     assert totals == {
         "Decisions": "30", "Answered": "26", "Missed": "4", "… and answered late": "1", "Stray answers": "2",
         "Sittings": "3 of 3", "Time in the stream": "28 s", "Time by the clock": "5 min", "Pace": "the wall clock",
@@ -174,36 +177,36 @@ def test_the_totals_are_those_of_the_run(tmp_path):
 
 
 def test_a_run_that_was_stopped_is_shown_as_far_as_it_came(tmp_path):
-    recording, _ = play(tmp_path / "run", right, stop=14)
-    totals = block(timeline(recording, "red"), "Totals")
+    run = play(tmp_path / "run", right, stop=14)
+    totals = block(timeline(run, "red"), "Totals")
     assert dict(totals.rows)["Decisions"] == "14 of 30"
     assert dict(totals.rows)["Sittings"] == "2 of 3"
     assert totals.note == "The run was stopped before its end."
 
 
 def test_a_run_that_was_stopped_before_anything_happened_has_tables_and_no_charts(tmp_path):
-    recording, _ = play(tmp_path / "run", right, stop=0)
-    assert [type(one) for one in timeline(recording, "red")] == [Table, Table]
-    assert summary(recording, "red") == ["red: 0 of 0 answered"]
+    run = play(tmp_path / "run", right, stop=0)
+    assert [type(one) for one in timeline(run, "red")] == [Table, Table]
+    assert summary_lines(run, "red") == ["red: 0 of 0 answered"]
 
 
 def test_virtual_time_has_no_lateness_of_the_host(tmp_path):
-    recording, _ = play(tmp_path / "run", right, pace="fast")
-    blocks = timeline(recording, "red")
+    run = play(tmp_path / "run", right, pace="fast")
+    blocks = timeline(run, "red")
     assert [one.title for one in blocks] == ["Latency over the run", "Latencies", "What went wrong", "Totals"]
     assert dict(blocks[-1].rows)["Pace"] == "virtual time"
 
 
 def test_the_host_s_lateness_is_told_in_numbers(tmp_path):
-    recording, _ = play(tmp_path / "run", lambda i: right(i) | {"late_s": 0.06 if i in (3, 7, 9) else 0.002})
-    note = block(timeline(recording, "red"), "Host lateness").note.replace("\u00a0", " ")
+    run = play(tmp_path / "run", lambda i: right(i) | {"late_s": 0.06 if i in (3, 7, 9) else 0.002})
+    note = block(timeline(run, "red"), "Host lateness").note.replace("\u00a0", " ")
     assert "Half of all within 2 ms, 99 % within 60 ms, all within 60 ms." in note
     assert "10 % are above 10 % of the deadline" in note
 
 
 def test_sittings_follow_each_other_on_one_axis(tmp_path):
-    recording, _ = play(tmp_path / "run", right)
-    story = read_story(recording, "red")
+    run = play(tmp_path / "run", right)
+    story = story_of(run, "red")
     assert story.trials == TRIALS
     assert np.all(np.diff(story.at_s) > 0)
     # Nine seconds to the last decision, its deadline of half a second, and a millisecond that the host was late.
@@ -215,17 +218,17 @@ def test_decisions_are_in_the_order_of_play_and_not_of_their_closing(tmp_path):
     for name, at_s in (("t1", 1.0), ("t0", 0.0), ("t2", 2.0)):
         recorder.decided(decided("red", name, at_s=at_s))
     recorder.close()
-    assert read_story(Recording(tmp_path / "run"), "red").trials == ["t0", "t1", "t2"]
+    assert story_of(scored_run(tmp_path / "run"), "red").trials == ["t0", "t1", "t2"]
 
 
 def test_a_decision_is_late_when_its_answer_came_after_all(tmp_path):
-    recording, _ = play(tmp_path / "run", mixed, strays=[TRIALS[4], TRIALS[5], "made up"])
-    story = read_story(recording, "red", TRACK)
+    run = play(tmp_path / "run", mixed, strays=[TRIALS[4], TRIALS[5], "made up"])
+    story = story_of(run, "red")
     assert np.flatnonzero(story.late).tolist() == [4], "5 was answered, and its stray is a second answer"
     assert np.flatnonzero(~story.answered).tolist() == [4, 8, 17, 25]
 
 
-def story_of(count, seed=0, missed=0.02, deadline_s=0.5, sittings=3):
+def made_up(count, seed=0, missed=0.02, deadline_s=0.5, sittings=3):
     """A story as long as one likes."""
     rng = np.random.default_rng(seed)
     took = np.where(rng.random(count) < missed, np.nan, rng.lognormal(-4, 0.7, count))
@@ -241,19 +244,19 @@ def story_of(count, seed=0, missed=0.02, deadline_s=0.5, sittings=3):
 @pytest.mark.parametrize("count", [1, 2, 2000, 2001, 50_000])
 @pytest.mark.parametrize("missed", [0.0, 0.5, 1.0])
 def test_charts_are_light_however_many_decisions_there_are(count, missed):
-    story = story_of(count, missed=missed)
+    story = made_up(count, missed=missed)
     for chart in (latency_over_time(story, SITTINGS), latencies(story), host_lateness(story)):
         check(chart)
 
 
 def test_very_many_decisions_are_drawn_by_the_span_of_each_bin():
-    few, many = (latency_over_time(story_of(count), SITTINGS) for count in (2000, 2001))
+    few, many = (latency_over_time(made_up(count), SITTINGS) for count in (2000, 2001))
     assert "bins" not in few.note
     assert "400 bins: the least, the median and the most of about 5 decisions each." in many.note
 
 
 def test_one_slow_answer_among_very_many_is_not_lost():
-    story = story_of(50_000, missed=0.0)
+    story = made_up(50_000, missed=0.0)
     story.latency_s[:] = 0.010
     story.latency_s[31_234] = 0.3
     slow = latency_over_time(story, SITTINGS).svg
@@ -263,7 +266,7 @@ def test_one_slow_answer_among_very_many_is_not_lost():
 
 @pytest.mark.parametrize("deadline_s", [None, 0.5, 1e-3])
 def test_charts_are_drawn_with_and_without_a_deadline(deadline_s):
-    story = story_of(50, deadline_s=deadline_s)
+    story = made_up(50, deadline_s=deadline_s)
     chart = latency_over_time(story, SITTINGS)
     check(chart)
     check(latencies(story))
@@ -271,7 +274,7 @@ def test_charts_are_drawn_with_and_without_a_deadline(deadline_s):
 
 
 def test_latencies_and_lateness_of_nothing_are_drawn():
-    story = dataclasses.replace(story_of(20), latency_s=np.zeros(20), host_late_s=np.full(20, -1e-9))
+    story = dataclasses.replace(made_up(20), latency_s=np.zeros(20), host_late_s=np.full(20, -1e-9))
     for chart in (latency_over_time(story, SITTINGS), latencies(story), host_lateness(story)):
         check(chart)
     assert "all within 0\u00a0ms" in host_lateness(story).note
@@ -279,21 +282,21 @@ def test_latencies_and_lateness_of_nothing_are_drawn():
 
 def test_more_sittings_than_can_be_named_are_marked():
     names = [f"sitting-{i}" for i in range(40)]
-    check(latency_over_time(story_of(400, sittings=40), names))
+    check(latency_over_time(made_up(400, sittings=40), names))
 
 
 def test_percentiles_are_written_into_the_histogram():
-    story = dataclasses.replace(story_of(100), latency_s=np.linspace(0.001, 0.1, 100))
+    story = dataclasses.replace(made_up(100), latency_s=np.linspace(0.001, 0.1, 100))
     assert latencies(story).note.replace("\u00a0", " ") == (
         "100 answers; the slowest took 100 ms. The axis ends at the deadline, 500 ms."
     )
-    named = dataclasses.replace(story_of(100), latency_s=np.full(100, 0.02))
+    named = dataclasses.replace(made_up(100), latency_s=np.full(100, 0.02))
     assert latencies(named).svg != latencies(story).svg
 
 
 def test_the_standings_end_at_the_results_and_the_best_is_named_first(tmp_path):
-    _, good = play(tmp_path / "good", right, names=("good",))
-    _, bad = play(tmp_path / "bad", lambda i: {"answer": 8}, names=("bad",))
+    good = play(tmp_path / "good", right, names=("good",)).scored
+    bad = play(tmp_path / "bad", lambda i: {"answer": 8}, names=("bad",)).scored
     chart = standings_chart(TRACK, bad | good)
     check(chart)
     assert "Higher is better" in chart.note
@@ -303,26 +306,26 @@ def test_the_standings_end_at_the_results_and_the_best_is_named_first(tmp_path):
 
 
 def test_the_standings_follow_the_order_of_play(tmp_path):
-    _, scored = play(tmp_path / "run", lambda i: {"answer": i % 9 if i < 15 else 8})
+    scored = play(tmp_path / "run", lambda i: {"answer": i % 9 if i < 15 else 8}).scored
     forth, back = (standings_chart(TRACK, scored, order).svg for order in (TRIALS, TRIALS[::-1]))
     assert forth == standings_chart(TRACK, scored).svg != back
 
 
 @pytest.mark.parametrize("count", [0, 1, 15])
 def test_standings_of_any_number_of_teams(tmp_path, count):
-    _, scored = play(tmp_path / "run", mixed)
+    scored = play(tmp_path / "run", mixed).scored
     check(standings_chart(TRACK, {f"team {i}": scored["red"] for i in range(count)}))
 
 
 def test_standings_of_a_metric_that_has_no_value_yet_are_drawn(tmp_path):
     odd = Metric("odd", "", "lower", lambda rows, draws: np.array([math.nan if rows.height < 9 else 1.0]))
-    _, scored = play(tmp_path / "run", right)
+    scored = play(tmp_path / "run", right).scored
     check(standings_chart(dataclasses.replace(TRACK, metrics=(odd,)), scored))
 
 
 def test_a_summary_is_a_line_for_each_sitting(tmp_path):
-    recording, _ = play(tmp_path / "run", mixed, deaths=["killed"], strays=[TRIALS[4], "made up"])
-    lines = [line.replace("\u00a0", " ") for line in summary(recording, "red", TRACK)]
+    run = play(tmp_path / "run", mixed, deaths=["killed"], strays=[TRIALS[4], "made up"])
+    lines = [line.replace("\u00a0", " ") for line in summary_lines(run, "red")]
     assert lines == [
         "red: 26 of 30 answered, 4 missed (1 of them answered late), 2 stray answers, ended 1 ×",
         "  P0  ████░███·█",
@@ -342,7 +345,7 @@ def test_a_long_sitting_is_shown_by_parts(tmp_path):
         answer = None if i < 4 or i == 5 else 1
         recorder.decided(decided("red", f"t{i}", answer, "" if answer else "no answer in time", float(i)))
     recorder.close()
-    bar, legend = summary(Recording(tmp_path / "run"), "red")[1:3]
+    bar, legend = summary_lines(scored_run(tmp_path / "run"), "red")[1:3]
     assert bar == "  P1  ·▆" + "█" * 48
     assert legend.endswith("each is 4 decisions")
 
@@ -353,7 +356,7 @@ def test_very_many_sittings_are_cut(tmp_path):
         recorder.sitting = i
         recorder.decided(decided("red", f"t{i}"))
     recorder.close()
-    lines = summary(Recording(tmp_path / "run"), "red")
+    lines = summary_lines(scored_run(tmp_path / "run"), "red")
     assert sum("P" in line for line in lines) == 40 and "  … and 10 more sittings" in lines
 
 
@@ -363,16 +366,16 @@ def test_hostile_words_do_not_reach_the_terminal(tmp_path):
     def script(i):
         return {"answer": 3, "note": hostile}
 
-    recording, _ = play(tmp_path / "run", script, names=(hostile,), sittings=[hostile] * 3)
-    assert all(line == printable(line) for line in summary(recording, hostile))
+    run = play(tmp_path / "run", script, names=(hostile,), sittings=[hostile] * 3)
+    assert all(line == printable(line) for line in summary_lines(run, hostile))
 
 
 def test_an_unknown_entrant_is_refused_by_name(tmp_path):
-    recording, _ = play(tmp_path / "run", right)
+    run = play(tmp_path / "run", right)
     with pytest.raises(Exception, match="Did you mean 'red'"):
-        timeline(recording, "rad")
+        timeline(run, "rad")
 
 
 def test_blocks_are_charts_and_tables(tmp_path):
-    recording, _ = play(tmp_path / "run", mixed)
-    assert [type(one) for one in timeline(recording, "red")] == [Chart, Chart, Chart, Table, Table]
+    run = play(tmp_path / "run", mixed)
+    assert [type(one) for one in timeline(run, "red")] == [Chart, Chart, Chart, Table, Table]

@@ -9,11 +9,11 @@ import pytest
 
 from palestra.records import Chart, Display, Estimate, Gallery, Metric, Table, Track
 from palestra.reduce import mean_of, mean_over
-from palestra.report.labels import as_text, number
+from palestra.report.labels import as_text
 from palestra.report.page import Page, write_data_page, write_page, write_result
 from palestra.scoring import score as scoring
 from palestra.scoring.score import Scored
-from palestra.text import Words
+from palestra.text import Words, number
 from tests.changed import changed
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a.png onerror=alert(1)>眼'

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from palestra.contest.storage.files import Files
-from palestra.live import Decision, Recording
+from palestra.live import Recording
 
 TEAMS = "teams.json"  # in the archive: under which name each submission played
 
@@ -34,7 +34,3 @@ def recorded(files: Files, digest: str, submission: str) -> Iterator[tuple[Recor
             archive.extractall(folder)  # we wrote it ourselves
         teams = msgspec.json.decode(Path(folder, TEAMS).read_bytes(), type=dict[str, str])
         yield Recording(Path(folder)), teams[submission]
-
-
-def decisions_of(recording: Recording, name: str) -> list[Decision]:
-    return [record.decision for record in recording.decisions(name)]

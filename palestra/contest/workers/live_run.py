@@ -19,7 +19,7 @@ import msgspec
 from palestra.contest.log import events as e
 from palestra.contest.log import wall_clock
 from palestra.contest.rules import Phase, track_of
-from palestra.contest.storage import Files, connect, decisions_of, keep, recorded
+from palestra.contest.storage import Files, connect, keep, recorded
 from palestra.contest.workers import copies
 from palestra.contest.workers.live_notes import Commentary, LiveNotes
 from palestra.contest.workers.score import (
@@ -37,7 +37,19 @@ from palestra.contest.workers.score import (
 )
 from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, Told, clean
-from palestra.live import Decision, NotReady, Play, Played, Recording, Stopped, answers_of, heard
+from palestra.live import (
+    Heard,
+    LiveData,
+    NotReady,
+    Play,
+    Played,
+    Recording,
+    Stopped,
+    answers_of,
+    read_live_data,
+    require_sent,
+    rescore,
+)
 from palestra.live import run as playing
 from palestra.records import Case, Sitting, Tick, Track
 from palestra.sandbox import backends
@@ -63,7 +75,7 @@ class Alone:
 
     track: Track
     scored: Scored
-    decisions: Sequence[Decision]
+    heard: Sequence[Heard]  # its decisions
     recording: Recording
     output: str  # what the program printed
     deaths: Sequence[str]  # why it ended, each time that it did
@@ -82,7 +94,7 @@ def play_one(assignment: Assignment) -> Outcome:
                 "recording": keep(files, one.recording.folder, {assignment.submission: assignment.team}),
                 "output": files.put(_account(one).encode()),
             }
-            return Outcome(tuple(_results(assignment, one.track, one.scored, one.decisions, extra)))
+            return Outcome(tuple(_results(assignment, one.track, one.scored, one.heard, extra)))
     except Unplayable as error:
         trace = f"{traceback.format_exc()}\nWhat it printed:\n{error.output}"
         return Outcome(failure=Failure("contestant", str(error), trace))
@@ -93,10 +105,10 @@ def _spoiled(scored: Scored) -> Outcome:
 
 
 def _results(
-    assignment: Assignment, track: Track, scored: Scored, decisions: Sequence[Decision], extra: Mapping[str, str]
+    assignment: Assignment, track: Track, scored: Scored, heard: Sequence[Heard], extra: Mapping[str, str]
 ) -> Iterator[e.Body]:
     """The events of a bundle that was played, with what else came of it among the files of its result."""
-    marks = copies.fingerprint(track, answers_of(track, sheet_of(assignment).trials, decisions))
+    marks = copies.fingerprint(track, answers_of(track, sheet_of(assignment).trials, heard))
     for body in made(assignment, track, scored, marks):
         if isinstance(body, e.ResultMade):
             body = msgspec.structs.replace(body, files={**body.files, **extra})
@@ -107,21 +119,19 @@ def _results(
 def alone(assignment: Assignment) -> Iterator[Alone]:
     """Play the bundle of an assignment by itself; what was recorded is there as long as this is."""
     track = timed(track_of(assignment.phase), assignment.phase, windows=False)
-    data = data_of(assignment)
     with tempfile.TemporaryDirectory(prefix="palestra-run-") as folder, ExitStack() as stack:
         with our_part():
             backends.choose()
-            sheet_of(assignment)
-            sittings = playing.sittings_of(track, data)
+            data = read_live_data(track, data_of(assignment), sheet_of(assignment))
         order = Play(assignment.phase.pace, watched=False)
         with submitted(assignment) as file:
-            entry = _open(assignment.team, file, order, sittings, stack)
+            entry = _open(assignment.team, file, order, data.sittings, stack)
         try:
-            played = _play(track, data, [entry], order, Path(folder) / "run")
+            played = _play(data, [entry], order, Path(folder) / "run")
         except NotReady as error:
             require_sandbox()
             raise Unplayable(str(error), entry.output) from None
-        yield _of_one(track, played, assignment.team)
+        yield _of_one(played, assignment.team)
 
 
 def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
@@ -133,25 +143,24 @@ def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack
         raise Unplayable(str(error).replace(str(file), "The bundle")) from None
 
 
-def _of_one(track: Track, played: Played, name: str) -> Alone:
-    decisions = decisions_of(played.recording, name)
+def _of_one(played: Played, name: str) -> Alone:
     end = played.recording.end
     output, deaths = (end.outputs[name], end.deaths[name]) if end else ("", [])
-    scored = played.scored[name]
-    if scored.result.valid and all(heard(track, decision)[0] is None for decision in decisions):
-        raise Unplayable(_never_answered(track, decisions, deaths), output)
-    return Alone(track, scored, decisions, played.recording, output, deaths)
+    scored, heard = played.scored[name], played.heard[name]
+    if scored.result.valid and all(one.said is None for one in heard):
+        raise Unplayable(_never_answered(heard, deaths), output)
+    return Alone(played.track, scored, heard, played.recording, output, deaths)
 
 
-def _never_answered(track: Track, decisions: Sequence[Decision], deaths: Sequence[str]) -> str:
-    why = [note for decision in decisions if (note := heard(track, decision)[1])]
-    said = f"It gave no usable answer, {len(decisions)} times. The first time: {why[0] if why else 'no answer'}."
+def _never_answered(heard: Sequence[Heard], deaths: Sequence[str]) -> str:
+    why = [one.note for one in heard if one.note]
+    said = f"It gave no usable answer, {len(heard)} times. The first time: {why[0] if why else 'no answer'}."
     return said + (f" It ended {len(deaths)} times before the run did, first: {deaths[0]}." if deaths else "")
 
 
-def _play(track: Track, data: Path, entries: Sequence[Entry], order: Play, folder: Path) -> Played:
+def _play(data: LiveData, entries: Sequence[Entry], order: Play, folder: Path) -> Played:
     with our_part(but=(NotReady, Stopped)):
-        return playing.play(track, data, entries, order, folder)
+        return playing.play(data, entries, order, folder)
 
 
 def require_sandbox() -> None:
@@ -199,8 +208,8 @@ def last_words(output: str) -> str:
 
 def _account(one: Alone) -> str:
     """What a team is told of its own program beside the scores."""
-    missed = [(decision.trial, note) for decision in one.decisions if (note := heard(one.track, decision)[1])]
-    parts = [f"{len(missed)} of {len(one.decisions)} decisions have no usable answer"]
+    missed = [(heard.decision.trial, heard.note) for heard in one.heard if heard.note]
+    parts = [f"{len(missed)} of {len(one.heard)} decisions have no usable answer"]
     parts += [f"{trial}: {note}" for trial, note in missed]
     parts += ["", f"Ended before the run did: {len(one.deaths)} times", *one.deaths, "", "Printed:", one.output]
     return "\n".join(parts)
@@ -208,13 +217,14 @@ def _account(one: Alone) -> str:
 
 def score_again(assignment: Assignment) -> Outcome:
     """Score what a bundle said when it was played, by the rules of today."""
-    track, data = timed(track_of(assignment.phase), assignment.phase, windows=False), data_of(assignment)
+    track = timed(track_of(assignment.phase), assignment.phase, windows=False)
     files = Files.open(assignment.files)
     with our_part(), recorded(files, assignment.answers, assignment.submission) as (recording, name):
-        playing.require_sent(recording, track, data)
-        scored = playing.rescore(recording, track, data)[name]
+        data = read_live_data(track, data_of(assignment), sheet_of(assignment))
+        require_sent(recording, data)
+        again = rescore(recording, data)
         extra = {"recording": assignment.answers}
-        return Outcome(tuple(_results(assignment, track, scored, decisions_of(recording, name), extra)))
+        return Outcome(tuple(_results(assignment, track, again.scored[name], again.heard[name], extra)))
 
 
 # On the stage
@@ -238,13 +248,14 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     commentary = Commentary(notes, track, entrants)
     stage = _Stage(assignment, track, entrants, commentary, folder)
     try:
-        outcome, message, results = stage.run()
+        outcome, message, played = stage.run()
         digest = keep(Files.open(assignment.files), folder, stage.teams) if folder.is_dir() else ""
-        bodies = [body for name, one in results.items() for body in stage.made(name, one, digest)]
+        bodies = [body for name in played.scored for body in stage.made(played, name, digest)] if played else []
     except BaseException:
         commentary.end("failed", OUR_FAULT, {})
         raise
-    values = {name: one.result.metrics[track.ranks.name].value for name, one in results.items()}
+    results = {name: one.result for name, one in played.scored.items()} if played else {}
+    values = {name: result.metrics[track.ranks.name].value for name, result in results.items()}
     commentary.end(outcome, message, values)
     if outcome == "done":  # the file store has it
         shutil.rmtree(folder)
@@ -265,30 +276,28 @@ class _Stage:
     def teams(self) -> dict[str, str]:
         return {one.submission: name for name, one in self.entrants.items()}
 
-    def run(self) -> tuple[Ending, str, dict[str, Scored]]:
-        """How it ended, what is to be said of it, and the results of all who came to its end."""
+    def run(self) -> tuple[Ending, str, Played | None]:
+        """How it ended, what is to be said of it, and what came of it where its results count."""
         order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary)
-        data = data_of(self.assignment)
         with ExitStack() as stack:
             with our_part():
                 backends.choose()
-                sheet_of(self.assignment)
-                sittings = playing.sittings_of(self.track, data)
+                data = read_live_data(self.track, data_of(self.assignment), sheet_of(self.assignment))
             absent = self.commentary.absent
-            entries = list(self._open_all(order, sittings, absent, stack))
+            entries = list(self._open_all(order, data.sittings, absent, stack))
             try:
                 if not entries:
                     raise NotReady("Nobody can take part.")
-                played = _play(self.track, data, entries, order, self.folder)
+                played = _play(data, entries, order, self.folder)
             except NotReady as error:
                 require_sandbox()
-                return "failed", _told(str(error), *_away(absent)), {}
+                return "failed", _told(str(error), *_away(absent)), None
             except Stopped:
-                return "stopped", "The organiser stopped the run.", {}
+                return "stopped", "The organiser stopped the run.", None
         invalid = [reason for one in played.scored.values() for reason in one.result.invalid_because]
         if invalid:  # on one clock, what was wrong for one was not right for the others
-            return "failed", _told(f"This run does not count, and no team is to blame: {invalid[0]}."), {}
-        return "done", _told(*_away({**absent, **played.refused})), dict(played.scored)
+            return "failed", _told(f"This run does not count, and no team is to blame: {invalid[0]}."), None
+        return "done", _told(*_away({**absent, **played.refused})), played
 
     def _open_all(
         self, order: Play, sittings: Sequence[Sitting], absent: dict[str, str], stack: ExitStack
@@ -301,11 +310,10 @@ class _Stage:
                 except Unplayable as error:
                     absent[name] = str(error)
 
-    def made(self, name: str, scored: Scored, recording: str) -> Iterator[e.Body]:
+    def made(self, played: Played, name: str, recording: str) -> Iterator[e.Body]:
         """The events of one team's result."""
         own = msgspec.structs.replace(self.assignment, submission=self.entrants[name].submission, team=name)
-        decisions = decisions_of(Recording(self.folder), name)
-        return _results(own, self.track, scored, decisions, {"recording": recording})
+        return _results(own, self.track, played.scored[name], played.heard[name], {"recording": recording})
 
 
 def _names(entries: Sequence[Entrant]) -> list[str]:

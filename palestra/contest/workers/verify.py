@@ -12,14 +12,14 @@ import polars as pl
 
 from palestra.contest.log import events as e
 from palestra.contest.rules import Verification, track_of
-from palestra.contest.storage import Files, decisions_of, recorded
+from palestra.contest.storage import Files, recorded
 from palestra.contest.workers import verify_report
 from palestra.contest.workers.compare import Comparison, compare, differences, summed
 from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
 from palestra.contest.workers.predict import LIMITS, predicted
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.errors import PalestraError
-from palestra.live import answers_of
+from palestra.live import answers_of, hear_recorded
 from palestra.records import Block, Text, Track
 from palestra.sandbox import backends
 from palestra.scoring import collect, score
@@ -141,7 +141,7 @@ def _played(assignment: Assignment, track: Track, trials: pl.DataFrame) -> Itera
     with alone(assignment) as one:
         if not one.scored.result.valid:
             raise RuntimeError(f"The host spoiled the run: {one.scored.result.invalid_because[0]}")
-        yield Again(answers_of(track, trials, one.decisions), one.output)
+        yield Again(answers_of(track, trials, one.heard), one.output)
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def _submitted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> It
     files = Files.open(assignment.files)
     if track.live:
         with our_part(), recorded(files, assignment.answers, assignment.of) as (recording, name):
-            answers = answers_of(track, trials, decisions_of(recording, name))
+            answers = answers_of(track, trials, hear_recorded(track, recording, name))
         yield answers
         return
     counted = msgspec.structs.replace(assignment, file=assignment.answers, name=assignment.answers_name)

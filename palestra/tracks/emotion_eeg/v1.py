@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
 from palestra.evaluation import CROSS_DATA, k_fold, leave_one_out
+from palestra.formats import read_once
 from palestra.records import (
     Dataset,
     Display,
@@ -44,6 +45,7 @@ PACKET = RATE_HZ // 5  # samples that are sent at once
 PER_DECISION = 5  # packets
 WINDOW = PER_DECISION * PACKET  # samples that a decision is about: those sent last
 EDGE = RATE_HZ  # samples at either end of a video that are not scored
+SCHEDULES = 128  # that are kept: a hundred kilobytes each
 RELEASED = 100  # packets after which what was read of a file is let go
 NEUTRAL = next(emotion.label for emotion in EMOTIONS if emotion.name == "neutral")
 VALENCE_OF = {emotion.label: emotion.valence for emotion in EMOTIONS}
@@ -91,10 +93,12 @@ class _Schedule:
 
 def schedules(data: Path) -> list[_Schedule]:
     """Of all test people, in order."""
-    return [schedule(person, file) for person, file in eeg.recordings(data, "test").items()]
+    return [schedule(file) for file in eeg.recordings(data, "test").values()]
 
 
-def schedule(person: str, file: Path) -> _Schedule:
+@read_once(SCHEDULES)
+def schedule(file: Path) -> _Schedule:
+    """What trials, truth and stream need to know of a recording. Its samples are read again, as they are sent."""
     recording = eeg.open_recording(file)
     found = material.events(recording.triggers)
     whole, blocks = material.experiment(found, recording.name), material.blocks(found, recording.name)
@@ -103,7 +107,7 @@ def schedule(person: str, file: Path) -> _Schedule:
     asks = [_asks((block.start - whole.start) // PACKET, (block.stop - whole.start) // PACKET) for block in blocks]
     last = (whole.stop - whole.start) // PACKET
     return _Schedule(
-        person, file, recording.unit, whole.start,
+        file.stem, file, recording.unit, whole.start,
         min(whole.start + (last + 1) * PACKET, len(recording.triggers)),
         np.concatenate([np.empty(0, np.int64), *asks]),
         np.repeat(np.arange(1, len(blocks) + 1), [len(some) for some in asks]),
@@ -181,7 +185,7 @@ def samples(data: Path, names: Sequence[str]) -> pl.DataFrame:
     Which video is on tells the emotion, and how far it has come tells which it may be: both are hidden with it.
     """
     files = eeg.recordings(data, "train")
-    rows = _with_films(pl.concat([_scored(schedule(person, files[person])) for person in names]))
+    rows = _with_films(pl.concat([_scored(schedule(files[person])) for person in names]))
     hidden = {"truth_video": "video", "truth_second": "second"}
     return rows.select("trial", "person", "start", "truth_label", piece="person", **hidden)
 
@@ -269,7 +273,7 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     from palestra.tracks.emotion_eeg.figures import window
 
     *experiment, person, number = str(row["trial"]).split("/")  # protocols test training people
-    plan = schedule(person, data / ("train" if experiment else "test") / f"{person}.pkl")
+    plan = schedule(data / ("train" if experiment else "test") / f"{person}.pkl")
     begin = int(plan.windows[int(number) - 1])
     eeg_uv = eeg.open_recording(plan.file).standard(begin, begin + WINDOW)[: material.CHANNELS]
     labels = {"truth": row.get("truth_label"), "answer": row.get("label")}

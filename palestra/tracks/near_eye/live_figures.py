@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from palestra.metrics.quantiles import at_shares, position
 from palestra.records import Cell, Chart, Table
-from palestra.report import ACCENT, FAINT, SECOND, drawn, number, svg
+from palestra.report import ACCENT, FAINT, SECOND, drawn, svg
+from palestra.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

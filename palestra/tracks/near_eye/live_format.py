@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import refuse
-from palestra.formats import folder, folders_in, read_bytes, read_numbers
+from palestra.formats import folder, folders_in, read_bytes, read_numbers, read_once
 from palestra.tracks.near_eye.format import EYES
 
 KEY = ("tester", "point")
@@ -70,6 +70,7 @@ def _read_grey(file: Path) -> NDArray[np.uint8]:
     return np.asarray(image, np.uint8)
 
 
+@read_once(most=16)
 def _listed_in(file: Path) -> pl.DataFrame:
     try:
         points = pl.read_csv(file, columns=list(KEY), schema_overrides=dict.fromkeys(KEY, pl.String))

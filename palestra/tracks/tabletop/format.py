@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 
 from palestra.errors import clip, refuse
-from palestra.formats import FileFaults, read_bytes, shown_name, write_bytes
+from palestra.formats import FileFaults, read_bytes, read_once, shown_name, write_bytes
 from palestra.tracks.tabletop.format_checks import check_case, check_goals
 from palestra.tracks.tabletop.simulator.cameras import calibration
 from palestra.tracks.tabletop.simulator.case import GROUPS
@@ -103,7 +103,11 @@ def case_path(data: Path, name: str, hidden: bool) -> Path:
 
 def read_index(data: Path) -> pl.DataFrame:
     """All cases (case, group, set), in order."""
-    file = data / "cases.csv"
+    return _index_in(data / "cases.csv")
+
+
+@read_once(most=16)
+def _index_in(file: Path) -> pl.DataFrame:
     try:
         table = pl.read_csv(read_bytes(file, MAX_INDEX_BYTES), infer_schema=False)
     except pl.exceptions.PolarsError as error:
@@ -132,6 +136,7 @@ def read_cases(data: Path, hidden: bool) -> list[Case]:
     return [read_case(case_path(data, name, hidden)) for name in names]
 
 
+@read_once(most=512)
 def read_case(file: Path) -> Case:
     """One case. Whoever wrote the file, it is refused unless it can be laid on the table as it says."""
     found = _decode(file, MAX_CASE_BYTES, CaseFile)
@@ -156,7 +161,7 @@ def read_case(file: Path) -> Case:
 def read_goals(data: Path, cases: Iterable[Case]) -> dict[str, tuple[SubGoal, ...]]:
     """The sub-goals of hidden cases, by case; those of practice cases are in the cases themselves."""
     file = data / "truth" / "goals.json"
-    found = _decode(file, MAX_GOALS_BYTES, dict[str, tuple[GoalFile, ...]])
+    found = _goals_in(file)
     goals, faults = dict[str, tuple[SubGoal, ...]](), FileFaults(file)
     for case in cases:
         if case.id in found:
@@ -166,6 +171,11 @@ def read_goals(data: Path, cases: Iterable[Case]) -> dict[str, tuple[SubGoal, ..
             faults.add(faults.at(case.id), "nothing", "the sub-goals of every hidden case")
     faults.finish()
     return goals
+
+
+@read_once(most=16)
+def _goals_in(file: Path) -> dict[str, tuple[GoalFile, ...]]:
+    return _decode(file, MAX_GOALS_BYTES, dict[str, tuple[GoalFile, ...]])
 
 
 def _decode(file: Path, max_bytes: int, kind: type[T]) -> T:

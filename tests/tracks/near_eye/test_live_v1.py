@@ -11,7 +11,7 @@ from palestra import registry
 from palestra.contract import check_track
 from palestra.datasets import make, redact
 from palestra.errors import PalestraError, Refused
-from palestra.live.answers import answers_of
+from palestra.live.answers import answers_of, hear
 from palestra.live.stream import Decision
 from palestra.records import Order
 from palestra.scoring import score
@@ -261,7 +261,7 @@ def test_a_live_run_is_scored_with_late_and_malformed_answers_as_misses(data):
     decisions = [decided(data, trial, 0.2, point) for trial, point in truth.items()]
     decisions[0] = decided(data, "T1/01", None, None, "late")
     decisions[1] = decided(data, "T1/02", 0.1, "left")
-    found = scored(data, answers_of(TRACK, TRACK.trials(data), decisions))
+    found = scored(data, answers_of(TRACK, TRACK.trials(data), [hear(TRACK, one) for one in decisions]))
     assert found.result.metrics["misses"].value == 2.0
     assert found.result.metrics["pe_deg"].value == 0.0
     *_, table = TRACK.display.charts(found.rows)

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from palestra import registry
-from palestra.report.labels import number
 from palestra.report.page import Page, write_page
+from palestra.text import number
 from palestra.tracks.tabletop import manip_v1 as table
 from palestra.tracks.tabletop.figures import cases_table, met, timeline
 from palestra.tracks.tabletop.replay import Review

@@ -8,6 +8,7 @@ import pytest
 from palestra import registry
 from palestra.errors import PalestraError
 from palestra.live.episode_run import require_same
+from palestra.live.live_data import read_live_data
 from palestra.live.recording import Recording
 from palestra.live.run import Play
 from palestra.live.session import Guests, play_live
@@ -25,8 +26,8 @@ def played(tiny, tmp_path_factory):
     """A run of the policy that knows everything and of one that does nothing."""
     folder, track = tmp_path_factory.mktemp("run"), registry.track(TRACK)
     order = Play("fast", trusted=True, watched=False)
-    ran = play_live(track, tiny(TRACK), Guests(["scripted", "do-nothing"]), order, folder / "run")
-    write_run(track, ran.scored, ran.recording, tiny(TRACK), folder / "run.html")
+    ran = play_live(read_live_data(track, tiny(TRACK)), Guests(["scripted", "do-nothing"]), order, folder / "run")
+    write_run(ran, folder / "run.html")
     return ran, folder
 
 

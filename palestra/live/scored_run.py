@@ -1,0 +1,83 @@
+"""A live run with its results: as it was played, or computed again from its recording."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from palestra.entrants import Entry
+from palestra.errors import PalestraError
+from palestra.live import episode_run, recording
+from palestra.live.answers import Heard, answers_of, hear
+from palestra.live.live_data import LiveData
+from palestra.live.recording import Recording, Who
+from palestra.live.stream import spoiled
+from palestra.records import Track
+from palestra.scoring import Scored, Sheet
+from palestra.scoring import score as scoring
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """What came of a run, by entrant."""
+
+    track: Track
+    data: Path  # the data set's folder
+    recording: Recording
+    heard: Mapping[str, Sequence[Heard]]  # every decision, in the order in which they were closed
+    scored: Mapping[str, Scored]
+
+
+def score(track: Track, sheet: Sheet, who: Entry | Who, heard: Sequence[Heard], seed: int, stopped: str = "") -> Scored:
+    """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
+    answers = answers_of(track, sheet.trials, heard)
+    scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
+    reasons = [reason for reason in (spoiled(one.decision for one in heard), stopped) if reason]
+    result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
+    return Scored(result, scored.rows)
+
+
+def hear_recorded(track: Track, run: Recording, entrant: str) -> list[Heard]:
+    """An entrant's decisions, read from the recording and interpreted."""
+    return [hear(track, record.decision, record.sitting) for record in run.decisions(entrant)]
+
+
+def rescore(run: Recording, data: LiveData) -> ScoredRun:
+    """The results of a recorded run, computed again from what was said."""
+    heard = {who.name: hear_recorded(data.track, run, who.name) for who in run.head.entrants}
+    scored = {who.name: _rescored(run, data, who, heard[who.name]) for who in run.head.entrants}
+    return ScoredRun(data.track, data.folder, run, heard, scored)
+
+
+def _rescored(run: Recording, data: LiveData, who: Who, heard: Sequence[Heard]) -> Scored:
+    stopped = "" if run.end else f"the run was stopped after {len(heard)} of {run.head.decisions} decisions"
+    again = score(data.track, data.sheet, who, heard, run.head.seed, stopped)
+    before = next((result for result in run.end.results if result.entrant == who.name), None) if run.end else None
+    if before is None:
+        return again
+    then = before.provenance  # where and when it was played is not to be computed
+    place = {"host": then.host, "sandbox": then.sandbox, "made_at": then.made_at}
+    about = msgspec.structs.replace(again.result.provenance, **place)
+    return Scored(msgspec.structs.replace(again.result, provenance=about), again.rows)
+
+
+def require_sent(run: Recording, data: LiveData) -> None:
+    """See that the data set gives what was sent, tick by tick, as far as the run went; or that what was done in its
+    worlds leads to what was left."""
+    if data.track.episode:
+        episode_run.require_same(run, data.cases)
+        return
+    recorded = run.ticks()
+    for number, sitting in enumerate(data.sittings):
+        for tick in sitting.ticks():
+            sent = next(recorded, None)
+            if sent is None:
+                return
+            if (sent.sitting, sent.due_s, sent.trial) != (number, tick.due_s, tick.trial) or (
+                sent.checksum != recording.checksum_of(tick)
+            ):
+                where = f"{sitting.name}, {tick.due_s:.1f} s"
+                raise PalestraError(
+                    f"{data.folder} does not give what was sent in this run (first at {where}): other data?"
+                )
