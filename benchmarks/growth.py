@@ -28,7 +28,7 @@ from palestra.contest.decisions.submissions import Sent, receive
 from palestra.contest.log import events as e
 from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import open_database
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.uploads import Uploads
 from palestra.contest.workers.setup import worker_of
 from palestra.datasets import make

@@ -15,8 +15,8 @@ import polars as pl
 
 from benchmarks.remote_reading import Line, best_s, recording
 from palestra import registry
-from palestra.contest.workers.executors import ProcessExecutor
 from palestra.evaluation import run
+from palestra.executors.processes import ProcessExecutor
 from palestra.metrics.rays import distances_m, passing_angles_deg, pixel_distances, sight_angles_deg
 from palestra.metrics.transforms import Head
 from palestra.records import Material

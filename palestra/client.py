@@ -45,7 +45,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.sync.server import Server, ServerConnection
 from websockets.sync.server import serve as listen
 
-from palestra.entrants import messages
+from palestra.entrants import websocket_messages
 from palestra.errors import PalestraError
 
 RETRY_S = 60.0  # without a connection before we give up
@@ -128,7 +128,11 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
         try:
             # No pings: while the program computes nobody may read their answers. The system finds a dead host out.
             with connect(
-                url, additional_headers=headers, compression=None, max_size=messages.MAX_BYTES, ping_interval=None
+                url,
+                additional_headers=headers,
+                compression=None,
+                max_size=websocket_messages.MAX_BYTES,
+                ping_interval=None,
             ) as connection:
                 _keep_alive(connection.socket)
                 _say(f"connected to {url}")
@@ -198,7 +202,7 @@ def serve(answer: Any, port: int, host: str = "127.0.0.1", metadata: Mapping[str
 
 def serving(answer: Any, port: int, host: str = "127.0.0.1", metadata: Mapping[str, Any] | None = None) -> Server:
     """The same server, for who wants to start and end it."""
-    found, one_at_a_time, greeting = player(answer), threading.Lock(), messages.encode(dict(metadata or {}))
+    found, one_at_a_time, greeting = player(answer), threading.Lock(), websocket_messages.encode(dict(metadata or {}))
 
     def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -214,7 +218,7 @@ def serving(answer: Any, port: int, host: str = "127.0.0.1", metadata: Mapping[s
         host,
         port,
         compression=None,
-        max_size=messages.MAX_BYTES,
+        max_size=websocket_messages.MAX_BYTES,
         ping_interval=None,
         process_request=_health,
     )
@@ -229,9 +233,9 @@ def _inferred(player: Player, request: str | bytes) -> str | bytes:
         trial = Trial(message.get("trial"), arrays, about)
         if not message.get("ask", True):
             player.take(trial)
-            return messages.encode({})
+            return websocket_messages.encode({})
         answer = player.answer(trial)
-        return messages.encode(answer if isinstance(answer, Mapping) else {"answer": answer})
+        return websocket_messages.encode(answer if isinstance(answer, Mapping) else {"answer": answer})
     except Exception:
         text = traceback.format_exc()
         print(text, file=sys.stderr)
@@ -244,7 +248,7 @@ def _health(connection: ServerConnection, request: Request) -> Response | None:
 
 
 def _read(message: str | bytes) -> dict[str, Any]:
-    found = messages.decode(message) if isinstance(message, bytes) else message
+    found = websocket_messages.decode(message) if isinstance(message, bytes) else message
     if not isinstance(found, dict):
         raise PalestraError(f"The other end said {type(found).__name__}, expected a map.")
     return found
@@ -252,9 +256,9 @@ def _read(message: str | bytes) -> dict[str, Any]:
 
 def _encoded(head: dict[str, Any], said: dict[str, Any]) -> bytes:
     try:
-        return messages.encode({**head, **said})
-    except messages.BadMessage as error:
-        return messages.encode({**head, "note": _words(error)})
+        return websocket_messages.encode({**head, **said})
+    except websocket_messages.BadMessage as error:
+        return websocket_messages.encode({**head, "note": _words(error)})
 
 
 def _words(error: BaseException) -> str:

@@ -16,13 +16,13 @@ from websockets.sync.server import serve as listen
 
 from palestra import client
 from palestra.client import play, serving
-from palestra.entrants import messages
+from palestra.entrants import websocket_messages
 from palestra.entrants.listener import Listening
 from palestra.entrants.policy_server import Dialled
 from palestra.errors import PalestraError
 from palestra.records import Tick
 from tests.entrants.talking import EEG, ENOUGH_S, free_port, hear, pump, running, tick
-from tests.entrants.test_messages import openpi_pack, openpi_unpack
+from tests.entrants.test_websocket_messages import openpi_pack, openpi_unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore:connect..:DeprecationWarning")  # openpi calls it as it used to be
 
@@ -219,7 +219,7 @@ def test_a_normal_close_is_the_end_and_another_is_not():
     codes = iter([1011, 1001, 1000])
 
     def handle(connection):
-        connection.send(messages.encode({"kind": "hello", "team": "red", "track": ""}))
+        connection.send(websocket_messages.encode({"kind": "hello", "team": "red", "track": ""}))
         connection.close(next(codes))
 
     with running(listen(handle, "127.0.0.1", 0)) as url:

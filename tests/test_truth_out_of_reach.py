@@ -14,8 +14,8 @@ import pytest
 
 from palestra import registry
 from palestra.entrants import open
-from palestra.entrants.frames import Header, Receiver, send
 from palestra.entrants.open import Called, Terms
+from palestra.entrants.socket_frames import Header, Receiver, send
 from palestra.live import answers_of, read_live_data, run
 from palestra.live.recording import Recording
 from palestra.live.run import Play
@@ -290,7 +290,7 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
         assert found[place] == ["control"], place
     assert found["environment"] == []
     assert found["descriptors"] == ["0", "1", "2", "3", "4", "5"]  # its own file, and the folder that is listed
-    inside = {"palestra", "palestra.entrants", "palestra.entrants.frames", "palestra.sandbox.plan", "palestra.errors"}
-    inside |= {"palestra.door", "palestra.sandbox", "palestra.entrants.runner"}  # the doors on the way
+    inside = {"palestra", "palestra.entrants", "palestra.entrants.socket_frames", "palestra.errors"}
+    inside |= {"palestra.door", "palestra.sandbox", "palestra.sandbox.plan", "palestra.entrants.runner"}  # and doors
     assert set(found["modules"]) <= inside
     assert Recording(tmp_path / f"run-{token}").head.data == str(home.resolve())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from palestra import console, model_cards
 from palestra.datasets import make
-from palestra.evaluation.table import Difference, compared
+from palestra.evaluation.result_table import Difference, compared
 from palestra.records import Estimate, Order, Track
 from palestra.scoring import score
 from palestra.scoring.score import Scored

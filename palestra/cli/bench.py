@@ -20,8 +20,8 @@ from palestra.errors import PalestraError
 if TYPE_CHECKING:
     import polars as pl
 
-    from palestra.contest.workers import Executor
     from palestra.evaluation import Bench, Contender
+    from palestra.executors import Executor
 
 ListOption = Annotated[bool, typer.Option("--list", help="Name the protocols, and what they would train and test.")]
 SolutionsArgument = Annotated[
@@ -51,7 +51,7 @@ def bench(
 ) -> None:
     """Train and test solutions as a benchmark protocol says."""
     from palestra import registry
-    from palestra.evaluation import run, table
+    from palestra.evaluation import result_table, run
     from palestra.evaluation import study as studying
     from palestra.scoring import score
 
@@ -59,7 +59,7 @@ def bench(
     study = studying.study_of(chosen)
     if list_them:
         folder = data_of(chosen, data, json) if data else None
-        table.show_protocols(study.protocols, study.pieces(folder) if folder else None, json)
+        result_table.show_protocols(study.protocols, study.pieces(folder) if folder else None, json)
         return
     names = solutions or []
     if not names or protocol is None:
@@ -87,7 +87,7 @@ def bench(
         from palestra.evaluation import write_bench
 
         write_bench(bench, found, report, language)
-    table.show_bench(bench.track, bench.protocol, found, json)
+    result_table.show_bench(bench.track, bench.protocol, found, json)
 
 
 def _answers(
@@ -109,9 +109,9 @@ def _answers(
 def _executor(name: str, address: str | None, workers: int | None) -> "Executor":
     import os
 
-    from palestra.contest.workers import ProcessExecutor, RayExecutor
     from palestra.errors import UnknownName
     from palestra.evaluation import ONE_THREAD
+    from palestra.executors import ProcessExecutor, RayExecutor
     from palestra.registry import OUTSIDE
 
     if name not in ("processes", "ray"):

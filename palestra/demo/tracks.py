@@ -8,11 +8,11 @@ import msgspec
 import typer
 
 from palestra import console, registry
-from palestra.contest.workers import ProcessExecutor
 from palestra.datasets import cache_folder, make
 from palestra.demo.contest import answering, hold, size_of
 from palestra.evaluation import run as benching
 from palestra.evaluation import solve
+from palestra.executors import ProcessExecutor
 from palestra.live import Guests, Play, play_live, read_live_data, write_run
 from palestra.records import Order, Solution, Track
 from palestra.report import write_data_page, write_result

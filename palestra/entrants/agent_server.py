@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from palestra.entrants import messages, websocket
+from palestra.entrants import websocket, websocket_messages
 from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
 
@@ -167,10 +167,10 @@ def decoded(said: Mapping[str, Any]) -> list[Any]:
     dtype, shape, data = said.get("dtype"), said.get("shape"), said.get("data")
     if dtype not in DTYPES or not isinstance(shape, list) or not isinstance(data, str):
         raise ValueError(f"an array that is not made of dtype ({', '.join(DTYPES)}), shape and data")
-    if not all(type(side) is int and 0 <= side <= messages.MAX_NUMBERS for side in shape) or len(shape) > 4:
+    if not all(type(side) is int and 0 <= side <= websocket_messages.MAX_NUMBERS for side in shape) or len(shape) > 4:
         raise ValueError("an array whose shape is no short list of whole numbers")
     flat = np.frombuffer(base64.b64decode(data, validate=True), np.dtype(dtype))
-    if flat.size != int(np.prod(shape, dtype=np.int64)) or flat.size > messages.MAX_NUMBERS:
+    if flat.size != int(np.prod(shape, dtype=np.int64)) or flat.size > websocket_messages.MAX_NUMBERS:
         raise ValueError(f"an array of the shape {shape} with {flat.size:,} numbers")
     numbers: list[Any] = flat.reshape(shape).tolist()
     return numbers

@@ -28,7 +28,7 @@ from urllib.parse import parse_qs, unquote
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from palestra.entrants import messages, websocket
+from palestra.entrants import websocket, websocket_messages
 from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
 from palestra.errors import PalestraError, clean
@@ -294,7 +294,7 @@ class TeamLine:
         """Tell the team that the run is over. `Listening.close` waits until it has heard."""
         if self._why != RUN_OVER:
             if self._peer is not None:
-                self._peer.send(messages.encode({"kind": "bye"}))
+                self._peer.send(websocket_messages.encode({"kind": "bye"}))
             self._part(OVER, RUN_OVER)
             self._why = RUN_OVER
             self._bell.close()
@@ -307,7 +307,7 @@ class TeamLine:
         if version != self.version or not self.versions:
             self.version = version
             self.versions.append(Declared(self._clock(), version))
-        peer.send(messages.encode({"kind": "hello", "team": self.name, "track": self._listening.track}))
+        peer.send(websocket_messages.encode({"kind": "hello", "team": self.name, "track": self._listening.track}))
         newest = self._newest
         if newest is not None and newest.number in self._asked:
             left_s = newest.tick.deadline_s
@@ -366,7 +366,7 @@ def _read(said: Said) -> dict[Any, Any]:
     """What a team said; nothing where it is no map."""
     try:
         message = websocket.read(said) if isinstance(said, bytes) else None
-    except messages.BadMessage:
+    except websocket_messages.BadMessage:
         return {}
     return message if isinstance(message, dict) else {}
 
@@ -378,14 +378,14 @@ def _reply(trial: str, message: dict[Any, Any]) -> Reply:
     if "answer" not in message:
         return Reply(trial, None, "gave no answer")
     try:
-        return Reply(trial, messages.plain(message["answer"]))
-    except messages.BadMessage as error:
+        return Reply(trial, websocket_messages.plain(message["answer"]))
+    except websocket_messages.BadMessage as error:
         return Reply(trial, None, str(error))
 
 
 def _message(tick: Tick, number: int, deadline_s: float | None) -> bytes:
     about = {**tick.about, "trial": tick.trial, "ask": tick.trial is not None, "deadline_s": deadline_s}
-    return messages.encode({**about, "kind": "tick", "number": number, "data": dict(tick.payload)})
+    return websocket_messages.encode({**about, "kind": "tick", "number": number, "data": dict(tick.payload)})
 
 
 def _token(request: Request) -> str:

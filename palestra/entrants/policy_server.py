@@ -24,7 +24,7 @@ from websockets.exceptions import InvalidURI
 from websockets.frames import CloseCode
 from websockets.uri import WebSocketURI, parse_uri
 
-from palestra.entrants import messages, websocket
+from palestra.entrants import websocket, websocket_messages
 from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
 from palestra.errors import PalestraError, clean, refuse
@@ -126,7 +126,7 @@ class Dialled:
         assert self._peer is not None
         request = {**tick.payload, **tick.about, "trial": tick.trial, "ask": tick.trial is not None}
         self._under_way.append((tick.trial, at))
-        self._peer.send(messages.encode(request))
+        self._peer.send(websocket_messages.encode(request))
         if self._peer.why:
             self._break(self._peer.why)
 
@@ -168,7 +168,7 @@ class Dialled:
         """Take the metadata; from now on it is spoken to."""
         try:
             found = said if isinstance(said, str) else websocket.read(said)
-        except messages.BadMessage as error:
+        except websocket_messages.BadMessage as error:
             found = str(error)
         if not isinstance(found, dict):
             self._break(f"began with {_shown(found)}, expected a map of metadata")
@@ -233,8 +233,8 @@ def _reply(trial: str, said: bytes | str) -> Reply:
         found = websocket.read(said)
         if not isinstance(found, dict):
             return Reply(trial, None, f"responded with {_shown(found)}, expected a map")
-        return Reply(trial, messages.plain(found.get("answer", found)))
-    except messages.BadMessage as error:
+        return Reply(trial, websocket_messages.plain(found.get("answer", found)))
+    except websocket_messages.BadMessage as error:
         return Reply(trial, None, f"responded with what cannot be read: {error}")
 
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from palestra.entrants.bundle import Bundle
-from palestra.entrants.frames import BadFrame, Frame, Header, Receiver, Sender
 from palestra.entrants.poller import Bell
+from palestra.entrants.socket_frames import BadFrame, Frame, Header, Receiver, Sender
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
 from palestra.sandbox import sandbox

@@ -18,9 +18,9 @@ from websockets.http11 import Request, Response
 from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 
-from palestra.entrants import messages
-from palestra.entrants.frames import SEND_FLAGS
+from palestra.entrants import websocket_messages
 from palestra.entrants.poller import Bell
+from palestra.entrants.socket_frames import SEND_FLAGS
 from palestra.errors import clean
 from palestra.records import Reply, Tick
 from palestra.text import human_bytes
@@ -269,4 +269,4 @@ def wait(line: Any, done: Callable[[], bool], within_s: float) -> bool:
 
 def read(message: bytes) -> Any:
     """What a message from an entrant says."""
-    return messages.decode(message, REPLY_BYTES, REPLY_ITEMS)
+    return websocket_messages.decode(message, REPLY_BYTES, REPLY_ITEMS)

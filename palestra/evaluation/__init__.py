@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.evaluation import run, solve, study, table
+    from palestra.evaluation import result_table, run, solve, study
     from palestra.evaluation.fold import ONE_THREAD
     from palestra.evaluation.learner import is_ready
     from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, k_fold, leave_one_out

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from palestra.evaluation.result_table import compared, in_order
 from palestra.evaluation.run import Bench
-from palestra.evaluation.table import compared, in_order
 from palestra.records import Block, Cell, Estimate, Metric, Protocol, Table, Track
 from palestra.report import Languages, Page, error_name, metric_title, result_page, write_page
 from palestra.scoring import Scored

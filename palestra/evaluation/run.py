@@ -24,7 +24,7 @@ from palestra.records import Protocol, Track
 from palestra.scoring import Scored, code_digest, score
 
 if TYPE_CHECKING:
-    from palestra.contest.workers import Executor
+    from palestra.executors import Executor
 
 NAMED = 3  # pieces of a fold, where it is told of
 TRIES = 3  # at a fold whose process or machine ended under it
@@ -130,7 +130,7 @@ def one_thread_each() -> Iterator[None]:
 
 def _done(executor: Executor, todo: Mapping[Path, Job], gpus: int) -> Iterator[tuple[Path, bytes]]:
     """Folds as they are done. One whose process ended is tried again: a machine may have gone with it."""
-    from palestra.contest.workers import Crashed, Raised
+    from palestra.executors import Crashed, Raised
 
     tried = dict.fromkeys(todo, 1)
     running = {_submitted(executor, job, gpus): file for file, job in todo.items()}
@@ -154,7 +154,7 @@ def _done(executor: Executor, todo: Mapping[Path, Job], gpus: int) -> Iterator[t
 
 
 def _submitted(executor: Executor, job: Job, gpus: int) -> Future[Any]:
-    from palestra.contest.workers import RayExecutor
+    from palestra.executors import RayExecutor
 
     return executor.submit(run, job, gpus) if isinstance(executor, RayExecutor) else executor.submit(run, job)
 

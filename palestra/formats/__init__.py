@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from palestra.formats.archive_kinds import BROKEN
     from palestra.formats.csv_table import read_table, write_table
     from palestra.formats.file_cache import read_once
-    from palestra.formats.files import (
+    from palestra.formats.json_strings import scan_strings
+    from palestra.formats.json_vectors import most_bytes, read_vectors, write_vectors
+    from palestra.formats.number_lists import read_numbers
+    from palestra.formats.people import read_people_file, with_people
+    from palestra.formats.pickle_numpy import Calls, Unfit
+    from palestra.formats.pickle_reader import BROKEN_PICKLE, SIZED, _Machine, read_pickle
+    from palestra.formats.plain_files import (
         FileFaults,
         decode_text,
         folder,
@@ -25,12 +31,6 @@ if TYPE_CHECKING:
         shown_name,
         write_bytes,
     )
-    from palestra.formats.json_strings import scan_strings
-    from palestra.formats.json_vectors import most_bytes, read_vectors, write_vectors
-    from palestra.formats.number_lists import read_numbers
-    from palestra.formats.people import read_people_file, with_people
-    from palestra.formats.pickle_numpy import Calls, Unfit
-    from palestra.formats.pickle_reader import BROKEN_PICKLE, SIZED, _Machine, read_pickle
     from palestra.formats.png import read_grey_png
 else:
     __getattr__ = lazy_exports(__name__)

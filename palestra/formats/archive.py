@@ -14,7 +14,7 @@ from typing import Self
 
 from palestra.errors import clip, refuse
 from palestra.formats.archive_kinds import Entry, Source, open_source
-from palestra.formats.files import FileFaults, shown_name
+from palestra.formats.plain_files import FileFaults, shown_name
 from palestra.text import human_bytes
 
 NAME_CHARS, NAME_PARTS = 512, 16

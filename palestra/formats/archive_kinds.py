@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import is_folder, kind_of, open_regular, read_bytes, shown_name
+from palestra.formats.plain_files import is_folder, kind_of, open_regular, read_bytes, shown_name
 from palestra.formats.tar import tar_entries, tar_stream
 from palestra.text import human_bytes
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from palestra.errors import SHOWN, clip, refuse
-from palestra.formats.files import FileFaults, shown_name
+from palestra.formats.plain_files import FileFaults, shown_name
 
 BLANKS = " \t"
 NUMBER_CHARS = 512  # longer ones cost more to read than any writer means

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.formats.csv_careful import BLANKS, Layout, read_carefully
-from palestra.formats.files import decode_text, read_bytes, write_bytes
+from palestra.formats.plain_files import decode_text, read_bytes, write_bytes
 
 ROW_BYTES = 256  # a row with 17 digits per number has under 100
 SPARE_BYTES = 65536

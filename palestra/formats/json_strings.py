@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from palestra.errors import clip
-from palestra.formats.files import FileFaults, open_regular
+from palestra.formats.plain_files import FileFaults, open_regular
 from palestra.text import human_bytes
 
 KEY_BYTES = 256

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import SHOWN, clip, refuse
-from palestra.formats.files import FileFaults, decode_text, read_bytes, shown_name, write_bytes
+from palestra.formats.plain_files import FileFaults, decode_text, read_bytes, shown_name, write_bytes
 
 LIMIT = 1e6  # no gaze vector is longer
 TINY = 1e-12  # no direction can be told from a shorter one

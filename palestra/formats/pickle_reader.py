@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from palestra.errors import clip, refuse
-from palestra.formats.files import read_bytes, shown_name
 from palestra.formats.pickle_numpy import Calls, Global, Unfit, check_key, known_global
+from palestra.formats.plain_files import read_bytes, shown_name
 from palestra.text import human_bytes
 
 MAX_STEPS = 2_000_000

@@ -15,7 +15,7 @@ from palestra.contest.match.rules import PRESETS
 from palestra.contest.rules import reader
 from palestra.contest.rules.model import encode
 from palestra.contest.storage.database import open_database
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.errors import UnknownName
 from tests import OUTSIDE
 from tests.conftest import Ran

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from palestra.contest.rules.model import Phase
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.workers.score import Assignment, Entrant
 from palestra.text import Words
 from tests.live.hall import program

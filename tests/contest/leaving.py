@@ -17,7 +17,7 @@ from palestra.contest.rules import model as rulebook
 from palestra.contest.rules.model import Award, Phase, Rules
 from palestra.contest.storage import tables
 from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.workers import score as work
 from palestra.text import Words
 from tests import OUTSIDE

@@ -19,7 +19,7 @@ from palestra.contest.log.state import State
 from palestra.contest.queue import jobs
 from palestra.contest.rules.model import Quota
 from palestra.contest.storage.database import connect, reading, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.tables import events as event_table
 from palestra.contest.storage.tables import snapshots
 from palestra.errors import PalestraError

@@ -17,7 +17,7 @@ from palestra.contest.match.rules import PRESETS
 from palestra.contest.rehearsal import Attempt, Logged, Paper, Player, Rehearsal
 from palestra.contest.rules.model import encode
 from palestra.contest.storage.database import open_database
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from tests.contest.match.table import HEAD, THINGS, a_sheet
 from tests.contest.story import a_phase, some_rules
 from tests.databases import Made

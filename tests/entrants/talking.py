@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection, serve
 
-from palestra.entrants import messages
+from palestra.entrants import websocket_messages
 from palestra.records import Reply, Tick
 
 ENOUGH_S = 30.0  # for anything here, on a busy machine
@@ -79,7 +79,7 @@ def policy(handle: Callable[[ServerConnection], None], metadata: Any = None) -> 
     """A policy server whose connections are handled by a function, after the metadata."""
 
     def greet(connection: ServerConnection) -> None:
-        connection.send(messages.encode({} if metadata is None else metadata))
+        connection.send(websocket_messages.encode({} if metadata is None else metadata))
         handle(connection)
 
     with running(serve(greet, "127.0.0.1", 0, compression=None, close_timeout=0.1)) as url:

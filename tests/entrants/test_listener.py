@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from palestra.entrants import messages
+from palestra.entrants import websocket_messages
 from palestra.entrants.listener import HANDSHAKE_S, MOST_CHANGES, STRANGERS, Listening
 from palestra.entrants.websocket import MOST_NONSENSE
 from palestra.errors import PalestraError
@@ -82,11 +82,11 @@ def team(hall):
 
 def said(line, client):
     """What the client is told next."""
-    return messages.decode(during([line], lambda: client.recv(ENOUGH_S))[0])
+    return websocket_messages.decode(during([line], lambda: client.recv(ENOUGH_S))[0])
 
 
 def done(number, **more):
-    return messages.encode({"kind": "done", "number": number, **more})
+    return websocket_messages.encode({"kind": "done", "number": number, **more})
 
 
 def request(token, *more):
@@ -126,7 +126,7 @@ def test_a_team_is_let_in_by_its_token_alone(hall, team):
 def test_a_token_may_be_in_the_address(hall, team):
     def enter():
         with connect(f"{hall.url}/?token={team.token}&version=a%20b") as client:
-            return messages.decode(client.recv(ENOUGH_S))
+            return websocket_messages.decode(client.recv(ENOUGH_S))
 
     assert during([team], enter)[0]["team"] == "red"
     assert team.version == "a b"
@@ -204,18 +204,20 @@ def test_what_was_posted_while_nobody_was_there_is_not_sent_later_but_for_the_op
         done([3], answer=1),
         done(3.0, answer=1),
         done(np.int64(3), answer=1),
-        messages.encode({"kind": "tick", "number": 3}),
-        messages.encode({"kind": ["done"], "number": 3, "answer": 1}),
-        messages.encode({"number": 3, "answer": 1}),
-        messages.encode({"kind": "done", "answer": 1}),
-        messages.encode([1, 2]),
-        messages.encode(None),
+        websocket_messages.encode({"kind": "tick", "number": 3}),
+        websocket_messages.encode({"kind": ["done"], "number": 3, "answer": 1}),
+        websocket_messages.encode({"number": 3, "answer": 1}),
+        websocket_messages.encode({"kind": "done", "answer": 1}),
+        websocket_messages.encode([1, 2]),
+        websocket_messages.encode(None),
         b"\xc1",
         b"",
         b"\x90" * 1000,
-        messages.encode({"kind": "done", "number": 3, "answer": np.zeros(2)}).replace(b"<f8", b"|O8"),
-        messages.encode({"kind": "done", "number": 3, "answer": np.zeros(2)}).replace(b"\x91\x02", b"\x91\x7f"),
-        messages.encode({"kind": "done", "number": 3, "answer": [None] * 9_990}) + b"\x00",
+        websocket_messages.encode({"kind": "done", "number": 3, "answer": np.zeros(2)}).replace(b"<f8", b"|O8"),
+        websocket_messages.encode({"kind": "done", "number": 3, "answer": np.zeros(2)}).replace(
+            b"\x91\x02", b"\x91\x7f"
+        ),
+        websocket_messages.encode({"kind": "done", "number": 3, "answer": [None] * 9_990}) + b"\x00",
         "a text",
     ],
     ids=lambda message: str(message)[:40],
@@ -443,7 +445,7 @@ def test_closing_the_listener_waits_until_teams_have_heard(hall, team):
     client = hall.dial(team)
     client.send(done(9, answer="unread"))
     hall.listening.close()
-    assert [messages.decode(client.recv(ENOUGH_S))["kind"] for _ in range(2)] == ["hello", "bye"]
+    assert [websocket_messages.decode(client.recv(ENOUGH_S))["kind"] for _ in range(2)] == ["hello", "bye"]
     with pytest.raises(ConnectionClosed) as closed:
         client.recv(ENOUGH_S)
     assert closed.value.rcvd.code == 1000
@@ -468,7 +470,7 @@ def test_a_tick_can_be_waited_for(hall, team):
 
     def answer():
         for _ in range(3):
-            message = messages.decode(client.recv(ENOUGH_S))
+            message = websocket_messages.decode(client.recv(ENOUGH_S))
             if message["kind"] == "tick":
                 client.send(done(message["number"], **({"answer": 8} if message["ask"] else {})))
 

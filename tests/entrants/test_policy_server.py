@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
-from palestra.entrants import messages
+from palestra.entrants import websocket_messages
 from palestra.entrants.policy_server import Dialled
 from palestra.errors import PalestraError
 from palestra.live.stream import FastLine, VirtualClock, run
@@ -24,7 +24,7 @@ def responding(*responses):
         try:
             for response in responses:
                 connection.recv()
-                connection.send(response if isinstance(response, bytes | str) else messages.encode(response))
+                connection.send(response if isinstance(response, bytes | str) else websocket_messages.encode(response))
             connection.recv()
         except ConnectionClosed:
             return
@@ -36,7 +36,8 @@ def echo(connection):
     """Answers every request with its own trial."""
     try:
         while True:
-            connection.send(messages.encode({"answer": messages.decode(connection.recv())["trial"]}))
+            asked = websocket_messages.decode(connection.recv())
+            connection.send(websocket_messages.encode({"answer": asked["trial"]}))
     except ConnectionClosed:
         return
 
@@ -81,10 +82,10 @@ def test_a_tick_is_a_request_and_its_response_the_reply(dial):
     requests = []
 
     def handle(connection):
-        requests.append(messages.decode(connection.recv()))
-        connection.send(messages.encode({"answer": 3}))
-        requests.append(messages.decode(connection.recv()))
-        connection.send(messages.encode({"actions": np.ones((2, 2)), "server_timing": {"infer_ms": 1.5}}))
+        requests.append(websocket_messages.decode(connection.recv()))
+        connection.send(websocket_messages.encode({"answer": 3}))
+        requests.append(websocket_messages.decode(connection.recv()))
+        connection.send(websocket_messages.encode({"actions": np.ones((2, 2)), "server_timing": {"infer_ms": 1.5}}))
         responding()(connection)
 
     with policy(handle, {"model": "pi0"}) as url:
@@ -111,7 +112,7 @@ def test_responses_belong_to_requests_in_their_order_and_only_what_was_asked_is_
 
 
 def test_a_response_in_many_frames_is_one(one):
-    message = messages.encode({"answer": "x" * 1000})
+    message = websocket_messages.encode({"answer": "x" * 1000})
 
     def handle(connection):
         connection.recv()
@@ -126,17 +127,17 @@ def test_a_response_in_many_frames_is_one(one):
     [
         ("Traceback (most recent call last):\n  File x\nValueError: no \x1b[31mred\n", "ValueError: no [31mred"),
         ("", "did not say how"),
-        (messages.encode([1]), "responded with list, expected a map"),
+        (websocket_messages.encode([1]), "responded with list, expected a map"),
         (b"\xc1", "no msgpack"),
         (b"", "no msgpack"),
         (b"\x81\xa6answer\xd4\x01a", "extension"),
-        (messages.encode({"answer": np.zeros(2)}).replace(b"<f8", b">f8"), "dtype '>f8' is not taken"),
+        (websocket_messages.encode({"answer": np.zeros(2)}).replace(b"<f8", b">f8"), "dtype '>f8' is not taken"),
         (
-            messages.encode({"answer": np.zeros(2)}).replace(b"\x91\x02", b"\x91\x03"),
+            websocket_messages.encode({"answer": np.zeros(2)}).replace(b"\x91\x02", b"\x91\x03"),
             "has 24 bytes; the message has 16",
         ),
-        (messages.encode({"answer": np.zeros(20_000, bool)}), "more than 8,192 numbers"),
-        (messages.encode({"answer": {b"x": 1}}), "must be text"),
+        (websocket_messages.encode({"answer": np.zeros(20_000, bool)}), "more than 8,192 numbers"),
+        (websocket_messages.encode({"answer": {b"x": 1}}), "must be text"),
     ],
 )
 def test_what_is_no_answer_is_told_in_words_and_the_run_goes_on(dial, response, note):
@@ -220,8 +221,8 @@ def test_a_question_whose_deadline_passed_is_not_sent_when_the_connection_is_bac
     def handle(connection):
         try:
             while True:
-                asked.append(messages.decode(connection.recv())["trial"])
-                connection.send(messages.encode({}))
+                asked.append(websocket_messages.decode(connection.recv())["trial"])
+                connection.send(websocket_messages.encode({}))
         except ConnectionClosed:
             return
 
@@ -266,7 +267,7 @@ def test_nobody_waits_for_a_server_that_was_never_there(dial):
 @pytest.mark.parametrize(
     ("greeting", "words"),
     [
-        (messages.encode([1, 2]), "began with list, expected a map"),
+        (websocket_messages.encode([1, 2]), "began with list, expected a map"),
         (b"\xc1", "no msgpack"),
         ("Traceback:\nRuntimeError: no GPU", "RuntimeError: no GPU"),
     ],
@@ -366,7 +367,7 @@ def test_pings_are_answered(dial):
 
 def test_a_response_to_nothing_is_counted_and_dropped(dial):
     def handle(connection):
-        connection.send(messages.encode({"answer": 1}))
+        connection.send(websocket_messages.encode({"answer": 1}))
         echo(connection)
 
     with policy(handle) as url:

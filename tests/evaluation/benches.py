@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from palestra import registry
-from palestra.contest.workers.executors import Executor
 from palestra.evaluation import run
 from palestra.evaluation.run import Bench, Contender
+from palestra.executors.processes import Executor
 from tests.tracks.remote_gaze.sessions import write_sessions
 
 LEARNERS = Path(__file__).parent / "learners.py"

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from palestra.contest.workers.executors import ProcessExecutor
 from palestra.errors import PalestraError
 from palestra.evaluation import run
 from palestra.evaluation.fold import _checked
+from palestra.executors.processes import ProcessExecutor
 from palestra.registry import track
 from tests.evaluation.benches import SESSIONS, answered, bench_on, learner, noted, write_data
 

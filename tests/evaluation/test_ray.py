@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from palestra.contest.workers.executors import ProcessExecutor, RayExecutor
 from palestra.errors import PalestraError
 from palestra.evaluation.fold import ONE_THREAD
+from palestra.executors.processes import ProcessExecutor
+from palestra.executors.ray_cluster import RayExecutor
 from palestra.registry import OUTSIDE
 from tests.evaluation.benches import SESSIONS, answered, bench_on, learner, noted, write_data
 

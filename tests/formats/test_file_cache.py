@@ -7,7 +7,7 @@ import pytest
 
 from palestra.errors import Refused, refuse
 from palestra.formats import file_cache, read_once
-from palestra.formats.files import read_bytes
+from palestra.formats.plain_files import read_bytes
 
 
 @pytest.fixture

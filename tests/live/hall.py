@@ -15,9 +15,9 @@ import pytest
 from palestra import registry
 from palestra.entrants import open
 from palestra.entrants.bundle import Bundle
-from palestra.entrants.frames import Frame, Header, Receiver, send
 from palestra.entrants.open import Called, Entry, Terms
 from palestra.entrants.program import Program
+from palestra.entrants.socket_frames import Frame, Header, Receiver, send
 from palestra.errors import PalestraError
 from palestra.live import run, session
 from palestra.live.live_data import read_live_data

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra.entrants import frames
+from palestra.entrants import socket_frames
 from palestra.errors import PalestraError
 from palestra.sandbox import backends, sandbox
 from palestra.sandbox.process import Running
@@ -45,8 +45,8 @@ frames.send(sock, frames.Header("answer", frame.header.number), [frame.arrays[0]
     ours, theirs = socket.socketpair()
     with ours, ground.start(program, sock=theirs, memory_bytes=1 << 30, pids=64) as running:
         theirs.close()
-        frames.send(ours, frames.Header("packet", 7), [np.arange(6, dtype=np.float32).reshape(2, 3)])
-        receiver = frames.Receiver(ours)
+        socket_frames.send(ours, socket_frames.Header("packet", 7), [np.arange(6, dtype=np.float32).reshape(2, 3)])
+        receiver = socket_frames.Receiver(ours)
         answer = receiver.receive(time.monotonic() + 10)
         assert answer.header.number == 7
         assert answer.arrays[0].tolist() == [[0, 2, 4], [6, 8, 10]]

@@ -18,7 +18,7 @@ from palestra.contest.log import events as e
 from palestra.contest.rules.model import Award, Promotion, Rules, Verification
 from palestra.contest.rules.model import encode as encode_rules
 from palestra.contest.storage.database import connect, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.records import Estimate
 from palestra.text import Words
 from palestra.web.app import create_app

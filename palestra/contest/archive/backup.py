@@ -25,8 +25,8 @@ import msgspec
 from sqlalchemy import Connection, Engine, Integer, Select, func, inspect, select, text
 from sqlalchemy.exc import DatabaseError
 
-from palestra.contest.archive.files import all_named, checked
 from palestra.contest.archive.folder_lock import turn
+from palestra.contest.archive.referenced_files import all_named, checked
 from palestra.contest.archive.signature import MOST_BYTES as KEY_BYTES
 from palestra.contest.archive.signature import NAME as KEY_NAME
 from palestra.contest.archive.signature import write_private

@@ -22,12 +22,12 @@ import polars as pl
 from sqlalchemy import Engine
 
 from palestra.contest import NOBODY, Viewer
-from palestra.contest.archive import tables, verify
-from palestra.contest.archive.files import Group, files_named
+from palestra.contest.archive import tables, verify_archive
 from palestra.contest.archive.folder_lock import turn
 from palestra.contest.archive.readme import readme
+from palestra.contest.archive.referenced_files import Group, files_named
 from palestra.contest.archive.signature import Key, pem_of
-from palestra.contest.archive.verify import LOG, MANIFEST, PUBLIC_KEY, SIGNATURE
+from palestra.contest.archive.verify_archive import LOG, MANIFEST, PUBLIC_KEY, SIGNATURE
 from palestra.contest.archive.zip_writer import Advance, Member, SealedZip, seal
 from palestra.contest.log import Event, Head, State, apply, chain, events
 from palestra.contest.rules import model as rulebook
@@ -229,7 +229,7 @@ def _write(archive: SealedZip, planned: Plan, engine: Engine, files: Files, key:
     rules = planned.state.rules(planned.as_of)
     about = (planned.head, planned.as_of, key.fingerprint, version("palestra"), planned.public, planned.without)
     archive.add("README.md", [readme(rules, *about).encode()])
-    archive.add("verify.py", [Path(verify.__file__).read_bytes()])
+    archive.add("verify.py", [Path(verify_archive.__file__).read_bytes()])
     manifest = _manifest(planned, rules.id, dict(archive.members))
     for name, data in ((MANIFEST, manifest), (SIGNATURE, key.sign(manifest)), (PUBLIC_KEY, pem_of(key.public))):
         archive.add(name, [data])

@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from palestra.contest.archive.backup import count_on, open_empty, require_verified
 from palestra.contest.archive.export import FORMAT, MOST_RULES_BYTES, RULES_FILE, Line, Manifest
 from palestra.contest.archive.signature import fingerprint, key_of, same_fingerprint, verify
-from palestra.contest.archive.verify import (
+from palestra.contest.archive.verify_archive import (
     BESIDE,
     CHUNK_BYTES,
     LOG,

@@ -6,7 +6,7 @@ import typer
 
 from palestra import console
 from palestra.contest import Contest
-from palestra.contest.archive import backup, rebuild, recompute, signature
+from palestra.contest.archive import backup, rebuild, recompute_results, signature
 from palestra.contest.log import parse_head, wall_clock
 from palestra.contest.setup import Place
 from palestra.contest.storage import Files, sqlite_address
@@ -63,5 +63,5 @@ def _rebuild(place: Place, archive: Path, database: str, files: str, key: str, h
         write_bytes(place.file, text)
     contest = place.open()
     console.say("Computing every result again …")
-    typer.echo(recompute.told(recompute.reverify(contest.state, Files.open(files), place.home)))
+    typer.echo(recompute_results.told(recompute_results.reverify(contest.state, Files.open(files), place.home)))
     console.say("Accounts came without passwords: `palestra contest link` makes a link to choose one with.")

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from palestra.contest.archive.verify import fingerprint, key_of, pem_of
+from palestra.contest.archive.verify_archive import fingerprint, key_of, pem_of
 from palestra.contest.storage import sync
 from palestra.errors import PalestraError, refuse
 from palestra.formats import read_bytes

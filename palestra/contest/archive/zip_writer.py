@@ -11,7 +11,7 @@ from typing import BinaryIO, Self
 
 import msgspec
 
-from palestra.contest.archive.verify import CHUNK_BYTES, SEAL, SEAL_BYTES
+from palestra.contest.archive.verify_archive import CHUNK_BYTES, SEAL, SEAL_BYTES
 
 Advance = Callable[[int], None]  # told how many bytes more were written
 

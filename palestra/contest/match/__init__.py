@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from palestra.contest.match.available_actions import ASK, Option, at_table, options
     from palestra.contest.match.cases import Case, CaseSet, Entrant, Goal, Group, Sheet, Thing, cases_of
     from palestra.contest.match.clock import shown
-    from palestra.contest.match.costs import LABELS
+    from palestra.contest.match.consequences import LABELS
+    from palestra.contest.match.cross_check import numbers_again
     from palestra.contest.match.event_kinds import Part, Who
     from palestra.contest.match.events import Entry, MatchBody, MatchOpened, Slot, SlotsPlanned
     from palestra.contest.match.fold import apply, at_time, opened, take_in, team_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from palestra.contest.match.outcomes import outcomes_of
     from palestra.contest.match.penalties import deducted
     from palestra.contest.match.ranking import Placed, Tally, ranked, tallies, tally, why, with_online
-    from palestra.contest.match.recompute import numbers_again
     from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
     from palestra.contest.match.results import at_the_time, note_result
     from palestra.contest.match.rules import TOTAL_MS, MatchRules, match_rules, phase_of_match, weights_of

@@ -9,7 +9,7 @@ import msgspec
 
 from palestra.contest.match import events as e
 from palestra.contest.match.checks import check
-from palestra.contest.match.costs import LABELS, cost_of
+from palestra.contest.match.consequences import LABELS, cost_of
 from palestra.contest.match.event_kinds import KINDS, UNDO, Who
 from palestra.contest.match.events import MatchBody
 from palestra.contest.match.fold import at_time, last_of, names_of, team_of

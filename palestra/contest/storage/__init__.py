@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from palestra.contest.storage import downloads, tables
     from palestra.contest.storage.database import connect, migrate, open_database, reading, sqlite_address, writing
     from palestra.contest.storage.downloads import Manifest, fetch
-    from palestra.contest.storage.files import DIGEST, DamagedFile, Files, MissingFile, sync
+    from palestra.contest.storage.file_store import DIGEST, DamagedFile, Files, MissingFile, sync
     from palestra.contest.storage.recordings import keep, recorded
     from palestra.contest.storage.tables import (
         answered,

@@ -23,7 +23,7 @@ from palestra.errors import PalestraError, refuse
 from palestra.records import Track
 
 if TYPE_CHECKING:
-    from palestra.contest.storage.files import Files
+    from palestra.contest.storage.file_store import Files
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".7z", ".rar")
 PIECE_BYTES = 8 << 20
@@ -96,7 +96,7 @@ def pack_starter(track: Track, files: Files) -> Pack:
 
 def _keep(track: Track, folder: Path, files: Files, progress: Advance) -> Pack:
     """All of a folder as an archive in the store, with the manifest that downloads will ask for."""
-    from palestra.contest.storage.files import digest_of
+    from palestra.contest.storage.file_store import digest_of
 
     archive = folder.with_name("pack.zip")
     redact.pack(replace(track, dataset=replace(track.dataset, hidden=(), in_part=None)), folder, archive, progress)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.live import Recording
 
 TEAMS = "teams.json"  # in the archive: under which name each submission played

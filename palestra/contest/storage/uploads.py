@@ -20,7 +20,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.files import Files, digest_of, require_digest, sync
+from palestra.contest.storage.file_store import Files, digest_of, require_digest, sync
 from palestra.contest.storage.tables import uploads as table
 from palestra.errors import Told, refuse
 from palestra.formats import write_bytes

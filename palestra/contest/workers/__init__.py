@@ -9,7 +9,6 @@ from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.workers.baselines import write_bundle
-    from palestra.contest.workers.executors import Crashed, Executor, ProcessExecutor, Raised, RayExecutor
     from palestra.contest.workers.score import Assignment, OursToMend, data_of, sheet_of, submitted
     from palestra.contest.workers.setup import worker_of
 else:

@@ -6,11 +6,7 @@ from palestra.contest.workers.score import Assignment, Outcome, check, data_of, 
 
 def do(assignment: Assignment) -> Outcome:
     """Do a job. Whatever goes wrong comes back in words."""
-    from palestra.contest.workers import (
-        baselines,
-        live_run,
-        verify,  # heavy, and not needed for most jobs
-    )
+    from palestra.contest.workers import baselines, live_run, verify_bundle
 
     kinds = {
         "check": check,
@@ -18,7 +14,7 @@ def do(assignment: Assignment) -> Outcome:
         "report": write_report,
         "live": live_run.play_one,
         "run": live_run.play_all,
-        "verify": verify.verify,
+        "verify": verify_bundle.verify,
         "baseline": baselines.solve,
     }
     return guarded(kinds[assignment.kind], assignment)

@@ -21,7 +21,7 @@ from palestra.contest.log import wall_clock
 from palestra.contest.rules import Phase, track_of
 from palestra.contest.storage import Files, connect, keep, recorded
 from palestra.contest.workers import copies
-from palestra.contest.workers.live_notes import Commentary, LiveNotes
+from palestra.contest.workers.live_progress import Commentary, LiveNotes
 from palestra.contest.workers.score import (
     MESSAGE,
     OUR_FAULT,

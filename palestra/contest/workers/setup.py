@@ -8,11 +8,11 @@ from typing import Literal
 from palestra.contest import Contest
 from palestra.contest.setup import Place
 from palestra.contest.workers import predict
-from palestra.contest.workers.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
 from palestra.contest.workers.jobs import do, warm_up
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.entrants import bundle
+from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
 
 Kind = Literal["process", "ray"]
 WARM = 2  # processes that are made ready before there is anything to do

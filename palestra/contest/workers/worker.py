@@ -24,7 +24,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from palestra.contest.log import ClockSet
 from palestra.contest.queue import BEAT_MS, Job, Seen, jobs
-from palestra.contest.workers.executors import Crashed, Ended, Executor, Raised
+from palestra.executors import Crashed, Ended, Executor, Raised
 
 POLL_S = 0.2  # how long an idle worker waits before it looks for jobs again
 STOP_MS = 20_000  # how long a worker that is told to stop lets its jobs run on

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -40,6 +40,7 @@ from palestra.records import (
 from palestra.reduce import mean_of
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.settings import PERIOD_S, Settings
 
 if TYPE_CHECKING:
     from palestra.contest import Attempt
@@ -47,18 +48,7 @@ if TYPE_CHECKING:
     from palestra.contest.match import CaseSet, Sheet, SimulatedCase
     from palestra.records import Block, Film
 
-PERIOD_S = 0.05  # 20 Hz
 PHYSICS = f"mujoco {version('mujoco')}"
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """Readings of the rules that an organiser may change."""
-
-    limit_s: float = 90.0  # of a case, in the world's own time
-    waits: bool = False  # lock-step, for debugging: the world stands still while a program thinks
-    cases: Literal["hidden", "practice"] = "hidden"  # which are played; where nothing is hidden, those to practise on
-    size: int = 256  # pixels of the cameras' pictures, each way
-    physics: str = ""  # the version of MuJoCo; another one gives other end states
 
 
 def cases_of(data: Path, settings: Settings) -> list[on_disk.Case]:

@@ -9,7 +9,7 @@ from palestra.live import Action, Step, episode_run
 from palestra.records import Case
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.episode import TableWorld, read
-from palestra.tracks.tabletop.manip_v1 import PERIOD_S, Settings
+from palestra.tracks.tabletop.settings import PERIOD_S, Settings
 from palestra.tracks.tabletop.simulator.goals import Progress
 
 

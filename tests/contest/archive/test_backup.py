@@ -18,7 +18,7 @@ from palestra.contest.log.chain import Verdict
 from palestra.contest.queue import jobs
 from palestra.contest.storage import tables
 from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.errors import PalestraError, Refused
 from tests import postgres
 from tests.contest.conftest import START_MS

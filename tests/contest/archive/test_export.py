@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from palestra.contest.archive import export as exporting
-from palestra.contest.archive import files
-from palestra.contest.archive import verify as verify_export
+from palestra.contest.archive import referenced_files
+from palestra.contest.archive import verify_archive as verify_export
 from palestra.contest.archive.signature import open_key, verify
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
@@ -118,7 +118,10 @@ def test_the_file_of_the_rules_goes_along_when_it_is_given(small, key, out, tmp_
 @pytest.mark.parametrize("group", ["submissions", "reports", "data"])
 def test_parts_can_be_left_out(small, key, out, group):
     digests = {
-        digest for _, _, _, body, _ in small.rows() for digest, of in files.files_named(e.decode(body)) if of == group
+        digest
+        for _, _, _, body, _ in small.rows()
+        for digest, of in referenced_files.files_named(e.decode(body))
+        if of == group
     }
     assert digests
     export(small, key, out, without=[group])
@@ -255,7 +258,7 @@ def test_a_log_that_does_not_verify_is_not_signed(small, key, out):
 
 
 def test_a_contest_that_was_not_opened_is_not_exported(engine, tmp_path, key, out):
-    from palestra.contest.storage.files import Files
+    from palestra.contest.storage.file_store import Files
 
     with pytest.raises(PalestraError, match="nothing to export"):
         exporting.plan(engine, Files.open(str(tmp_path / "files")), 0)
@@ -351,11 +354,11 @@ def test_every_digest_of_a_result_is_a_file_but_no_other_digest_is():
         "s", 1, {"m": Estimate(1.0)}, "1" * 64, "2" * 64, {}, "", "3" * 64,
         {"scores": "4" * 64, "organiser-report": "5" * 64, "recording": "6" * 64},
     )  # fmt: skip
-    groups = {digest[0]: group for digest, group in files.files_named(body)}
+    groups = {digest[0]: group for digest, group in referenced_files.files_named(body)}
     assert groups == {"1": "scores", "2": "scores", "3": "reports", "4": "scores", "5": "reports", "6": "recordings"}
     for other in (
         e.MemberInvited("t", "a" * 64),
         e.AccessRequested("t", "p", "b" * 64),
         e.TeamMade("t", "n", "c", "d"),
     ):
-        assert not list(files.files_named(other))
+        assert not list(referenced_files.files_named(other))

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palestra import registry
-from palestra.contest.archive import export, recompute
+from palestra.contest.archive import export, recompute_results
 from palestra.contest.archive import rebuild as rebuilding
 from palestra.contest.archive.export import Manifest
 from palestra.contest.archive.signature import open_key, pem_of
-from palestra.contest.archive.verify import SEAL, SEAL_BYTES
+from palestra.contest.archive.verify_archive import SEAL, SEAL_BYTES
 from palestra.contest.archive.zip_writer import Member, seal
 from palestra.contest.boards.ranking import board
 from palestra.contest.contest import Contest
@@ -24,7 +24,7 @@ from palestra.contest.log import events as e
 from palestra.contest.log.chain import Head
 from palestra.contest.queue import jobs
 from palestra.contest.storage.database import open_database, reading, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.errors import PalestraError, Refused
 from palestra.records import Estimate
 from tests import postgres
@@ -406,21 +406,21 @@ def outcomes(found):
 
 def test_results_are_the_same_byte_for_byte_from_the_kept_scores(archive, elsewhere, tmp_path, small):
     rebuild(archive, elsewhere, tmp_path)
-    found = recompute.reverify(small.state(), Files.open(str(tmp_path / "files2")))
+    found = recompute_results.reverify(small.state(), Files.open(str(tmp_path / "files2")))
     assert outcomes(found) == dict.fromkeys(["s1", "s2", "s3", "s4", "s5", "s6"], "same bytes")
     assert {one.how for one in found} == {"scores"}
-    assert recompute.told(found) == "6 equal byte for byte"
+    assert recompute_results.told(found) == "6 equal byte for byte"
 
 
 def test_results_are_the_same_from_what_was_submitted_where_the_data_is_at_hand(small):
-    found = recompute.reverify(small.state(), small.files, small.home)
+    found = recompute_results.reverify(small.state(), small.files, small.home)
     assert {(one.how, one.outcome) for one in found} == {("answers", "same bytes")}
 
 
 def test_some_submissions_can_be_chosen(small):
-    assert outcomes(recompute.reverify(small.state(), small.files, submissions=["s2"])) == {"s2": "same bytes"}
+    assert outcomes(recompute_results.reverify(small.state(), small.files, submissions=["s2"])) == {"s2": "same bytes"}
     with pytest.raises(PalestraError, match="no submission"):
-        recompute.reverify(small.state(), small.files, submissions=["s99"])
+        recompute_results.reverify(small.state(), small.files, submissions=["s99"])
 
 
 def with_metrics(state, name, change):
@@ -431,16 +431,16 @@ def with_metrics(state, name, change):
 def test_a_number_in_the_log_that_is_not_what_comes_out_is_found(small):
     state = small.state()
     with_metrics(state, "s1", lambda one: Estimate(one.value - 1, one.low, one.high))
-    one = recompute.reverify(state, small.files, submissions=["s1"])[0]
+    one = recompute_results.reverify(state, small.files, submissions=["s1"])[0]
     assert (one.outcome, "mean_error (value)" in one.message) == ("differs", True)
     with_metrics(state, "s2", lambda one: Estimate(one.value, one.low, None))
-    assert outcomes(recompute.reverify(state, small.files, submissions=["s2"])) == {"s2": "differs"}
+    assert outcomes(recompute_results.reverify(state, small.files, submissions=["s2"])) == {"s2": "differs"}
 
 
 def test_a_number_that_another_machine_rounds_otherwise_is_equal_in_numbers(small):
     state = small.state()
     with_metrics(state, "s1", lambda one: Estimate(one.value * (1 + 1e-14), one.low, one.high))
-    one = recompute.reverify(state, small.files, submissions=["s1"])[0]
+    one = recompute_results.reverify(state, small.files, submissions=["s1"])[0]
     assert (one.outcome, 0 < one.worst < 1e-12) == ("same numbers", True)
 
 
@@ -448,43 +448,43 @@ def test_the_shown_part_of_a_split_board_is_computed_again_as_well(small):
     state = small.state()
     score = state.submissions["s3"].scores[0]
     score.shown = {name: Estimate(one.value + 1) for name, one in score.shown.items()}
-    assert "shown part" in recompute.reverify(state, small.files, submissions=["s3"])[0].message
+    assert "shown part" in recompute_results.reverify(state, small.files, submissions=["s3"])[0].message
 
 
 def test_other_resamples_are_found(small):
     state = small.state()
     state.submissions["s1"].scores[0].draws = state.submissions["s2"].scores[0].draws
-    one = recompute.reverify(state, small.files, submissions=["s1"])[0]
+    one = recompute_results.reverify(state, small.files, submissions=["s1"])[0]
     assert (one.outcome, "resamples" in one.message) == ("differs", True)
 
 
 def test_other_data_is_found_though_the_numbers_are_equal(small):
     clips = small.home / "data" / "clips.csv"
     clips.write_text(clips.read_text().replace("p7", "p9"))
-    one = recompute.reverify(small.state(), small.files, small.home, ["s1"])[0]
+    one = recompute_results.reverify(small.state(), small.files, small.home, ["s1"])[0]
     assert (one.outcome, one.message) == ("differs", "the numbers are equal, but they are of other data.")
 
 
 def test_other_truth_gives_other_numbers(small):
     truth = small.home / "data" / "truth" / "clips.csv"
     truth.write_text(truth.read_text().replace("c3,3", "c3,9"))
-    assert outcomes(recompute.reverify(small.state(), small.files, small.home, ["s1"])) == {"s1": "differs"}
+    assert outcomes(recompute_results.reverify(small.state(), small.files, small.home, ["s1"])) == {"s1": "differs"}
 
 
 def test_truth_that_cannot_be_read_is_not_checked_against(small):
     truth = small.home / "data" / "truth" / "clips.csv"
     truth.write_text(truth.read_text() + truth.read_text().splitlines()[-1] + "\n")
-    one = recompute.reverify(small.state(), small.files, small.home, ["s1"])[0]
+    one = recompute_results.reverify(small.state(), small.files, small.home, ["s1"])[0]
     assert one.outcome == "not checked" and one.message
 
 
 def test_what_cannot_be_computed_again_says_why(small):
     score = small.state().submissions["s1"].scores[0]
     (small.folder / "files" / score.files["scores"][:2] / score.files["scores"]).unlink()
-    one = recompute.reverify(small.state(), small.files, submissions=["s1"])[0]
+    one = recompute_results.reverify(small.state(), small.files, submissions=["s1"])[0]
     assert (one.outcome, "no file" in one.message) == ("not checked", True)
     state = small.state()
     state.submissions["s2"].scores[0].files = {}
-    one = recompute.reverify(state, small.files, submissions=["s2"])[0]
+    one = recompute_results.reverify(state, small.files, submissions=["s2"])[0]
     assert (one.outcome, "not kept" in one.message) == ("not checked", True)
-    assert "s2, attempt 1: its scores were not kept" in recompute.told([one])
+    assert "s2, attempt 1: its scores were not kept" in recompute_results.told([one])

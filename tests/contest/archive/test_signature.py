@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palestra.contest.archive.signature import fingerprint, key_of, open_key, pem_of, same_fingerprint, verify
-from palestra.contest.archive.verify import _word
+from palestra.contest.archive.verify_archive import _word
 from palestra.errors import PalestraError, Refused
 
 

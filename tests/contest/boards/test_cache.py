@@ -13,7 +13,7 @@ from palestra.contest.boards.cache import AS_OF, Boards
 from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
 from palestra.contest.storage.database import connect, open_database, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.visibility import NOBODY, Part, Viewer
 from tests.contest.conftest import Clock
 from tests.contest.story import START, Story, a_phase, histories, numbers, ranks, some_rules

@@ -12,7 +12,7 @@ from palestra.contest.log import clock
 from palestra.contest.log import events as e
 from palestra.contest.log.clock import AHEAD_MS, BEHIND_MS, ClockSet, Watched, log_is_ahead, watched
 from palestra.contest.storage.database import open_database, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from tests.contest.story import DAY, START, some_rules
 
 

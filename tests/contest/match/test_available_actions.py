@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palestra.contest.match import events as e
 from palestra.contest.match.available_actions import options
-from palestra.contest.match.costs import LABELS
+from palestra.contest.match.consequences import LABELS
 from palestra.contest.match.event_kinds import KINDS
 from palestra.contest.match.state_machine import decide
 from palestra.errors import Told

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from palestra.contest.match import events as e
-from palestra.contest.match.costs import cost_of
+from palestra.contest.match.consequences import cost_of
 from palestra.contest.match.rules import PRESETS, TOTAL_MS
 from palestra.errors import Told
 from tests.contest.match.table import ANNA, BO, MINUTE, SECOND, Table, a_sheet

@@ -8,7 +8,7 @@ import pytest
 
 from palestra.cli.contest_output import print_board
 from palestra.contest.archive import tables
-from palestra.contest.archive.recompute import reverify
+from palestra.contest.archive.recompute_results import reverify
 from palestra.contest.boards import ranking
 from palestra.contest.boards.cache import Boards
 from palestra.contest.contest import Contest
@@ -17,10 +17,10 @@ from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import unpacked
 from palestra.contest.match import events as m
-from palestra.contest.match.recompute import numbers_again
+from palestra.contest.match.cross_check import numbers_again
 from palestra.contest.rules.model import Award, MatchPlan
 from palestra.contest.storage.database import open_database, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.visibility import NOBODY, Viewer
 from palestra.records import Estimate
 from palestra.text import Words

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from palestra.contest.archive.files import files_named
+from palestra.contest.archive.referenced_files import files_named
 from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
@@ -13,7 +13,7 @@ from palestra.contest.log.state import State, unpacked
 from palestra.contest.match import events as m
 from palestra.contest.match.fold import fold as fold_match
 from palestra.contest.storage.database import open_database, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from tests.contest.match.table import ANNA, Table
 from tests.contest.story import Story
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from palestra import registry
 from palestra.contest.storage.downloads import Manifest, Pack, fetch, manifest, pack_starter, pack_truth, pack_view
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.errors import PalestraError, Refused
 from palestra.scoring import score
 from palestra.tracks.eye_segmentation import format as openeds

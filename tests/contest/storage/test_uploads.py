@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 
 from palestra.contest.storage import uploads as uploads_module
 from palestra.contest.storage.database import reading, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.tables import uploads as table
 from palestra.contest.storage.uploads import LONGEST_NAME, UnknownUpload, Uploads, WrongOffset, clean_name
 from palestra.errors import PalestraError, Refused
@@ -101,7 +101,7 @@ DIES = """
 import os, sys
 from pathlib import Path
 from palestra.contest.storage.database import connect
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.uploads import Uploads
 
 url, folder, upload = sys.argv[1:]

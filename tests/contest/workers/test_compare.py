@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from palestra import registry
 from palestra.contest.workers.compare import FIRST, compare
-from palestra.contest.workers.verify import compare as compare_by_its_public_name
+from palestra.contest.workers.verify_bundle import compare as compare_by_its_public_name
 from palestra.errors import PalestraError
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask

@@ -12,11 +12,11 @@ from palestra import registry
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.storage.database import connect, reading, writing
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.recordings import recorded
 from palestra.contest.storage.tables import live
 from palestra.contest.workers import live_run, score
-from palestra.contest.workers.live_notes import MOST_WAITING, LiveNotes
+from palestra.contest.workers.live_progress import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
 from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend

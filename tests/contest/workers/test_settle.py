@@ -17,12 +17,12 @@ from palestra.contest.queue import jobs
 from palestra.contest.queue.triggers import Order
 from palestra.contest.rules.model import Quota
 from palestra.contest.storage.database import writing
-from palestra.contest.storage.files import Files
-from palestra.contest.workers.executors import Crashed
+from palestra.contest.storage.file_store import Files
 from palestra.contest.workers.jobs import do, warm_up
 from palestra.contest.workers.score import Failure, Outcome
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
+from palestra.executors.processes import Crashed
 from palestra.report.bilingual import only
 from tests.contest.story import DAY, a_phase, some_rules
 

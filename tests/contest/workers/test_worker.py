@@ -18,8 +18,9 @@ from palestra.contest.queue import jobs
 from palestra.contest.queue.jobs import BEAT_MS, LEASE_MS, MOST_ATTEMPTS
 from palestra.contest.storage import tables
 from palestra.contest.storage.database import open_database, reading, sqlite_address, writing
-from palestra.contest.workers.executors import Crashed, Ended, ProcessExecutor, Raised, RayExecutor
 from palestra.contest.workers.worker import CRASHED, LOST, POLL_S, RAISED, STOP_MS, Fault, Worker
+from palestra.executors.processes import Crashed, Ended, ProcessExecutor, Raised
+from palestra.executors.ray_cluster import RayExecutor
 from tests import ROOT
 from tests.contest.conftest import START_MS
 
@@ -465,7 +466,7 @@ SCRIPT = """
 import sys
 from palestra.contest.log.clock import ClockSet
 from palestra.contest.storage.database import open_database
-from palestra.contest.workers.executors import ProcessExecutor
+from palestra.executors.processes import ProcessExecutor
 from palestra.contest.workers.worker import Worker
 from tests.contest.workers.test_worker import Book, do
 

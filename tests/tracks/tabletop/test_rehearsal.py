@@ -25,7 +25,7 @@ from palestra.contest.rehearsal import Logged, Rehearsal
 from palestra.contest.rules import reader
 from palestra.contest.rules.model import encode
 from palestra.contest.storage.database import open_database, sqlite_address
-from palestra.contest.storage.files import Files
+from palestra.contest.storage.file_store import Files
 from palestra.entrants import open
 from palestra.errors import PalestraError, UnknownName
 from palestra.tracks.tabletop import format as on_disk

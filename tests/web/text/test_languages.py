@@ -22,7 +22,7 @@ from palestra.contest.rules.model import encode as encode_rules
 from palestra.contest.workers import score, worker
 from palestra.contest.workers.compare import Comparison, Difference
 from palestra.contest.workers.live_run import Unplayable
-from palestra.contest.workers.verify import _words as verified
+from palestra.contest.workers.verify_bundle import _words as verified
 from palestra.errors import Fault, Faults, Refused, UnknownName
 from palestra.scoring.submission import collect
 from palestra.web import health

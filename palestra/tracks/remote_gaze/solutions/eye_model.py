@@ -8,7 +8,14 @@ from palestra.errors import UnknownName
 from palestra.records import Material
 from palestra.tracks.remote_gaze.eyediap import Which
 from palestra.tracks.remote_gaze.solutions.eye_pair import Pair
-from palestra.tracks.remote_gaze.solutions.eyeball import Eyeball, Sight, fit_eyeball, head_in_picture, looks, mean_of
+from palestra.tracks.remote_gaze.solutions.eyeball_fit import (
+    Eyeball,
+    Sight,
+    fit_eyeball,
+    head_in_picture,
+    looks,
+    mean_of,
+)
 from palestra.tracks.remote_gaze.solutions.iris import IRISES, trust_in_eyes
 from palestra.tracks.remote_gaze.solutions.samples import Rows, answers, no_answers, to_learn_from, tracked
 from palestra.tracks.remote_gaze.solutions.video_cache import Seen, look

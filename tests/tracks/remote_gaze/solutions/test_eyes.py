@@ -16,7 +16,7 @@ from palestra.tracks.remote_gaze.simulator.room import draw_room
 from palestra.tracks.remote_gaze.simulator.shape import surface_of
 from palestra.tracks.remote_gaze.simulator.stage import cameras, rotations
 from palestra.tracks.remote_gaze.solutions.eye_pair import Pair, angles_of, directions_of
-from palestra.tracks.remote_gaze.solutions.eyeball import (
+from palestra.tracks.remote_gaze.solutions.eyeball_fit import (
     SPREAD,
     Eyeball,
     Sight,

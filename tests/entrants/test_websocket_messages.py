@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palestra.entrants import messages
-from palestra.entrants.messages import BadMessage, decode, encode, plain
+from palestra.entrants import websocket_messages
+from palestra.entrants.websocket_messages import BadMessage, decode, encode, plain
 
-dtypes = st.sampled_from(sorted(messages.DTYPES)).map(np.dtype)
+dtypes = st.sampled_from(sorted(websocket_messages.DTYPES)).map(np.dtype)
 some_array = arrays.arrays(dtypes, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6))
 scalars = dtypes.flatmap(lambda dtype: arrays.from_dtype(dtype)).filter(lambda value: not isinstance(value, float))
 keys = st.text() | st.binary().filter(lambda key: not key.startswith(b"__"))

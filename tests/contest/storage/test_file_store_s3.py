@@ -11,8 +11,8 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
-from palestra.contest.storage import files as files_module
-from palestra.contest.storage.files import DamagedFile, Files, MissingFile
+from palestra.contest.storage import file_store as files_module
+from palestra.contest.storage.file_store import DamagedFile, Files, MissingFile
 from tests.cli.test_contest import held, serving  # noqa: F401 - a fixture
 
 BUCKET = "contest"

@@ -13,7 +13,7 @@ import polars as pl
 from palestra.contest.log import events as e
 from palestra.contest.rules import Verification, track_of
 from palestra.contest.storage import Files, recorded
-from palestra.contest.workers import verify_report
+from palestra.contest.workers import verify_bundle_report
 from palestra.contest.workers.compare import Comparison, compare, differences, summed
 from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
 from palestra.contest.workers.predict import LIMITS, predicted
@@ -53,12 +53,12 @@ def verify(assignment: Assignment) -> Outcome:
         ):
             rows = differences(track, before, again.answers, tolerance)
             found = summed(rows)
-            blocks = list(verify_report.blocks(track, trials, found, rows, tolerance))
-            blocks += verify_report.printed(again.output)
+            blocks = list(verify_bundle_report.blocks(track, trials, found, rows, tolerance))
+            blocks += verify_bundle_report.printed(again.output)
             verdict, words = _verdict(found), _words(found, tolerance)
             return _made(assignment, verdict, words, _page(assignment, track, verdict, words, blocks), found)
     except Unplayable as error:
-        report = _page(assignment, track, "failed", error.reason, verify_report.printed(error.output))
+        report = _page(assignment, track, "failed", error.reason, verify_bundle_report.printed(error.output))
         return _made(assignment, "failed", str(error), report, Comparison(0, 0, 0.0))
 
 
@@ -98,7 +98,7 @@ def _page(assignment: Assignment, track: Track, verdict: Verdict, message: str, 
     ]
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "verification.html"
-        verify_report.write(page, track, about, verdict, message, blocks)
+        verify_bundle_report.write(page, track, about, verdict, message, blocks)
         return Files.open(assignment.files).put_file(page)
 
 

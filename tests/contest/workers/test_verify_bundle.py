@@ -12,7 +12,7 @@ from palestra import registry
 from palestra.contest.log import events as e
 from palestra.contest.rules.model import Verification
 from palestra.contest.workers import live_run, predict, score
-from palestra.contest.workers import verify as verifying
+from palestra.contest.workers import verify_bundle as verifying
 from palestra.report.bilingual import only
 from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend

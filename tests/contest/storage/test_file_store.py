@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra.contest.storage import files as files_module
-from palestra.contest.storage.files import DamagedFile, Files, MissingFile, require_digest
+from palestra.contest.storage import file_store as files_module
+from palestra.contest.storage.file_store import DamagedFile, Files, MissingFile, require_digest
 from palestra.errors import PalestraError, Refused
 
 NOTHING = "0" * 64

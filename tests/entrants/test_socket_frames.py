@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palestra.entrants import frames
-from palestra.entrants.frames import BadFrame, Header, Receiver, Sender, send
+from palestra.entrants import socket_frames
+from palestra.entrants.socket_frames import BadFrame, Header, Receiver, Sender, send
 
 PAST = 0.0  # a deadline that takes only what is there
-dtypes = st.sampled_from(sorted(frames.DTYPES)).map(np.dtype)
+dtypes = st.sampled_from(sorted(socket_frames.DTYPES)).map(np.dtype)
 some_arrays = st.lists(
     arrays.arrays(dtypes, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6)), max_size=4
 )
@@ -41,7 +41,7 @@ def packed(header: bytes, body: bytes = b"", total: int | None = None, length: i
 
 
 def joined(header: Header, sent: list[np.ndarray]) -> bytes:
-    return b"".join(bytes(part) for part in frames.pack(header, sent)[0])
+    return b"".join(bytes(part) for part in socket_frames.pack(header, sent)[0])
 
 
 def header_of(*heads: dict[str, object], **changes: object) -> bytes:

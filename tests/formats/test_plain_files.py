@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from palestra.errors import SHOWN, Refused
-from palestra.formats.files import (
+from palestra.formats.plain_files import (
     FileFaults,
     decode_text,
     folder,

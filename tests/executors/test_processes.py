@@ -11,15 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from palestra.contest.workers.executors import (
-    FREE_CORES,
-    Crashed,
-    Ended,
-    PinnedExecutor,
-    ProcessExecutor,
-    Raised,
-    RayExecutor,
-)
+from palestra.executors.processes import FREE_CORES, Crashed, Ended, PinnedExecutor, ProcessExecutor, Raised
+from palestra.executors.ray_cluster import RayExecutor
 from tests import ROOT
 
 LIMIT_S = 120
@@ -227,8 +220,8 @@ def test_processes_end_with_their_parent(number, tmp_path, pipe):
     (tmp_path / "parent.py").write_text(
         textwrap.dedent("""
         import signal, sys
-        from palestra.contest.workers.executors import ProcessExecutor
-        from tests.contest.workers.test_executors import hang
+        from palestra.executors.processes import ProcessExecutor
+        from tests.executors.test_processes import hang
 
         if __name__ == "__main__":
             executor = ProcessExecutor(1)
