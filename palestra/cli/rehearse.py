@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from palestra import registry
-from palestra.contest import Contest
+from palestra.contest import Attempt, Contest, Logged, Paper, Player, Rehearsal
 from palestra.contest.match import (
+    CaseSet,
     Entrant,
     Match,
     MatchOpened,
-    MatchRules,
     Placed,
+    Sheet,
+    SimulatedCase,
     Who,
     cases_of,
     match_rules,
@@ -28,34 +29,25 @@ from palestra.contest.match import (
     why,
 )
 from palestra.contest.match import events as e
-from palestra.contest.rules import Phase, Rules
-from palestra.entrants import Called, Entry
-from palestra.entrants import open
+from palestra.contest.rules import Phase, Rules, track_of
+from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import READY_S, Clock, FastLine, Line, Play, VirtualClock, WallClock
-from palestra.records import Reply, Tick
-from palestra.tracks.tabletop import Logged, Paper, Player, Rehearsal, Settings, catalogue, sheet
-from palestra.tracks.tabletop import cases_of as cases_in
-from palestra.tracks.tabletop import format as on_disk
+from palestra.records import RefereedMatch, Reply, Tick
 
 HEAD, ORGANISER = Who("head", "head"), Who("organiser", "organiser")
 NAME = "rehearsal"  # of a match on paper
 Tell = Callable[[str], None]
 
 
-def on_paper(
-    rules: Rules, home: Path, phase_id: str, words: list[str], which: Literal["practice", "hidden"], told: Tell
-) -> list[Placed]:
+def on_paper(rules: Rules, home: Path, phase_id: str, words: list[str], which: CaseSet, told: Tell) -> list[Placed]:
     """A whole match in virtual time, written down nowhere; the standing that it ends in."""
     phase = phase_of_match(rules, phase_id)
-    settings = _with_cases(_settings(phase), which)
+    challenge, simulate = _simulator(phase, home / phase.data)
     called = open.called(words)
-    chosen = _fitting(match_rules(rules, phase.id), cases_in(home / phase.data, settings))
-    paper = settled(rules, phase.id, chosen, [one.name for one in called])
+    paper = settled(rules, phase.id, challenge.sheet(home / phase.data, which), [one.name for one in called])
     with ExitStack() as stack:
-        playing = players(called, phase.track, settings, False, stack)
-        by_team = {player.entry.name: player for player in playing}
-        Rehearsal(paper, by_team, {case.id: case for case in chosen}, told).play()
+        Rehearsal(paper, players(called, phase.track, False, stack), simulate, told).play()
     for team, turn in paper.match.turns.items():
         paper.ask(HEAD, e.ResultsPublished(match=NAME, team=team, cases=tuple(turn.cases)))
     return ranked(tallies(paper.match, paper.now, "published"))
@@ -67,24 +59,35 @@ def at_a_match(contest: Contest, home: Path, match_id: str, words: list[str], ag
     if not match.opened.rehearsal:
         raise PalestraError(f"{match_id} is no rehearsal: the simulator plays only in matches that were opened as one.")
     phase = contest.state.phase(match.opened.phase)
-    cases = cases_of_match(match, home / phase.data, _settings(phase))
+    challenge, simulate = _simulator(phase, home / phase.data)
+    _require_cases(match, challenge, home / phase.data)
     called = [Called(_team(match, one.name), one.what) for one in open.called(words)]
     with ExitStack() as stack:
-        playing = players(called, phase.track, _settings(phase), True, stack)
-        by_team = {player.entry.name: player for player in playing}
-        Rehearsal(Logged(contest, match_id, agreed), by_team, cases, told).play()
+        playing = players(called, phase.track, True, stack)
+        Rehearsal(Logged(contest, match_id, agreed), playing, simulate, told).play()
     return ranked(tallies(contest.state.match(match_id), contest.now()))
 
 
-def _settings(phase: Phase) -> Settings:
-    found = registry.track(phase.track, phase.settings).settings
-    if found is None or not isinstance(found.values, Settings):
+def _simulator(phase: Phase, data: Path) -> tuple[RefereedMatch, Callable[[Attempt], SimulatedCase]]:
+    """What the phase's track has for the table, and its simulator of the phase's cases."""
+    found = track_of(phase).match
+    if found is None or found.rehearse is None:
         raise PalestraError(f"{phase.track} is not played at the table that is simulated here.")
-    return found.values
+    return found, partial(found.rehearse, data)
 
 
-def _with_cases(settings: Settings, which: Literal["practice", "hidden"]) -> Settings:
-    return msgspec.structs.replace(settings, cases=which)
+def _require_cases(match: Match, challenge: RefereedMatch, data: Path) -> None:
+    """See that the cases of a match are in the phase's data, hidden or not."""
+    wanted = [case.id for _, case in cases_of(match.opened.groups)]
+    known = _names(challenge.sheet(data, "practice"))
+    if not set(wanted) <= set(known):
+        known += _names(challenge.sheet(data, "hidden"))
+    if missing := [name for name in wanted if name not in known]:
+        raise UnknownName(f"case in {data.name}", missing[0], known)
+
+
+def _names(sheet: Sheet) -> list[str]:
+    return [case.id for _, case in cases_of(sheet.groups)]
 
 
 def _team(match: Match, name: str) -> str:
@@ -95,25 +98,18 @@ def _team(match: Match, name: str) -> str:
     return teams[name]
 
 
-def _fitting(readings: MatchRules, cases: Sequence[on_disk.Case]) -> list[on_disk.Case]:
-    """Rules with an exact number of cases have so many of each group."""
-    if readings.shape == "about":
-        return list(cases)
-    groups = dict.fromkeys(case.group for case in cases)
-    return [case for group in groups for case in [one for one in cases if one.group == group][: readings.cases]]
-
-
-def settled(rules: Rules, phase_id: str, cases: Sequence[on_disk.Case], names: Sequence[str]) -> Paper:
+def settled(rules: Rules, phase_id: str, sheet: Sheet, names: Sequence[str]) -> Paper:
     """A match on paper whose referees are neutral and whose order is drawn."""
-    readings, known = match_rules(rules, phase_id), catalogue(cases)
+    readings = match_rules(rules, phase_id)
+    played = sheet.first(readings.cases if readings.shape == "exact" else None)
     body = MatchOpened(
         match=NAME,
         phase=phase_id,
         rules=readings,
-        groups=sheet(cases, known),
+        groups=played.groups,
         teams=tuple(Entrant(name, name) for name in names),
         head=HEAD.account,
-        things=known.things,
+        things=played.things,
         rehearsal=True,
     )
     paper = Paper(body)
@@ -124,28 +120,19 @@ def settled(rules: Rules, phase_id: str, cases: Sequence[on_disk.Case], names: S
     return paper
 
 
-def cases_of_match(match: Match, data: Path, settings: Settings) -> dict[str, on_disk.Case]:
-    """The cases of a match, from the phase's data, hidden or not."""
-    found = {case.id: case for which in ("practice", "hidden") for case in cases_in(data, _with_cases(settings, which))}
-    missing = [case.id for _, case in cases_of(match.opened.groups) if case.id not in found]
-    if missing:
-        raise UnknownName(f"case in {data.name}", missing[0], found)
-    return found
-
-
 # Programs
 
 
-def players(called: Sequence[Called], track_id: str, settings: Settings, real: bool, stack: ExitStack) -> list[Player]:
-    """Start the programs, or dial them; each is ready when this is done."""
+def players(called: Sequence[Called], track_id: str, real: bool, stack: ExitStack) -> dict[str, Player]:
+    """Start the programs, or dial them; each is ready when this is done. By team."""
     solutions = {solution.name: solution for solution in registry.solutions(track_id)}
     order = Play()
     clock: Clock = WallClock() if real else VirtualClock()
-    found = []
+    found = {}
     for one in called:
         entry = open.open_entry(one, solutions, order.terms([]), stack)
         entry.line.require_ready(READY_S)
-        found.append(Player(entry, _line(entry, clock, order.patience_s), clock, settings))
+        found[entry.name] = Player(entry, _line(entry, clock, order.patience_s), clock)
     return found
 
 

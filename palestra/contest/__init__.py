@@ -10,9 +10,30 @@ from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest import visibility
-    from palestra.contest.contest import Contest, Decide, LIVE_CHANNEL, LOG_CHANNEL
+    from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL, Contest, Decide
     from palestra.contest.init import begin
     from palestra.contest.location import Place, first_link, pack_data, reset_link
-    from palestra.contest.visibility import NOBODY, Sight, Viewer, frozen_since, is_partial, is_sealed, score_seen, sees, sees_awards, sees_bench, sees_case, sees_data, sees_marks, sees_submission, sees_truth, sees_turn, sight_of_board, takes_part, viewer_of
+    from palestra.contest.rehearsal import Attempt, Logged, Paper, Player, Rehearsal
+    from palestra.contest.visibility import (
+        NOBODY,
+        Sight,
+        Viewer,
+        frozen_since,
+        is_partial,
+        is_sealed,
+        score_seen,
+        sees,
+        sees_awards,
+        sees_bench,
+        sees_case,
+        sees_data,
+        sees_marks,
+        sees_submission,
+        sees_truth,
+        sees_turn,
+        sight_of_board,
+        takes_part,
+        viewer_of,
+    )
 else:
     __getattr__ = lazy_exports(__name__)

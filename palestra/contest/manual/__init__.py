@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.contest.manual.blocks import Block, Cell, Drawing, Grid, Heading, Pack, Prose, Section
+    from palestra.contest.manual.blocks import Block, Cell, Code, Drawing, Grid, Heading, Pack, Points, Prose, Section
     from palestra.contest.manual.build import Source, pack, source_of
 else:
     __getattr__ = lazy_exports(__name__)

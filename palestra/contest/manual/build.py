@@ -13,13 +13,12 @@ import msgspec
 
 from palestra.contest.log import State, Version
 from palestra.contest.manual.blocks import Amendment, Block, Grid, Heading, Pack, Prose, Section
-from palestra.contest.manual.interfaces import interfaces
 from palestra.contest.manual.protocol import protocol, scoring
 from palestra.contest.manual.timetable import times
 from palestra.contest.match import Match, cases_of, match_rules, phase_of_match
-from palestra.contest.rules import Phase, Rules, encode, told
+from palestra.contest.rules import Phase, Rules, encode, told, track_of
+from palestra.datasets import make
 from palestra.errors import Told
-from palestra.registry import track
 from palestra.text import Words
 
 
@@ -51,7 +50,7 @@ def pack(source: Source) -> Pack:
         _overview(rules, phase),
         protocol(readings),
         scoring(readings, has_final=phase.id in rules.weights),
-        *_of_the_table(phase, data_of(source, phase)),
+        *_of_the_challenge(source, phase),
         times(rules, phase, source.match),
         *_played(source.match),
     ]
@@ -72,8 +71,9 @@ def data_of(source: Source, phase: Phase) -> Path:
     """The folder with the practice cases: the phase's own, or that of an earlier phase of the same track."""
     same = [phase, *(one for one in source.rules.phases if one.track == phase.track and one.id != phase.id)]
     for one in same:
-        if one.data and (source.home / one.data / "cases.csv").is_file():
-            return source.home / one.data
+        folder = source.home / one.data
+        if one.data and folder.is_dir() and make.unfinished(folder) is None:
+            return folder
     raise Told(
         f"There are no practice cases: {phase.data or 'the data folder'} of phase {phase.id} is not there. "
         "`palestra contest init` makes data that phases lack.",
@@ -81,12 +81,10 @@ def data_of(source: Source, phase: Phase) -> Path:
     )
 
 
-def _of_the_table(phase: Phase, data: Path) -> Sequence[Section]:
-    from palestra.tracks.tabletop import manual  # it needs the simulator's own records
-
-    size = track(phase.track, phase.settings).setting_values.get("size", manual.PICTURE_SIZE)
-    criteria, equipment, layouts, cameras = manual.sections(data, size)
-    return criteria, equipment, layouts, cameras, interfaces(size, manual.CONTROL_HZ)
+def _of_the_challenge(source: Source, phase: Phase) -> Sequence[Section]:
+    """What the phase's track says of its cases and its equipment."""
+    match = track_of(phase).match
+    return match.manual(data_of(source, phase)) if match and match.manual else ()
 
 
 def _amendments(versions: Sequence[Version]) -> list[Amendment]:

@@ -10,7 +10,7 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.match import events, marks, outcomes, state_machine, timetable, turn
     from palestra.contest.match.available_actions import ASK, Option, at_table, options
-    from palestra.contest.match.cases import Case, Entrant, Goal, Group, Thing, cases_of
+    from palestra.contest.match.cases import Case, CaseSet, Entrant, Goal, Group, Sheet, Thing, cases_of
     from palestra.contest.match.clock import shown
     from palestra.contest.match.costs import LABELS
     from palestra.contest.match.event_kinds import Part, Who
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from palestra.contest.match.recompute import numbers_again
     from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
     from palestra.contest.match.results import at_the_time, note_result
-    from palestra.contest.match.rules import MatchRules, TOTAL_MS, match_rules, phase_of_match, weights_of
+    from palestra.contest.match.rules import TOTAL_MS, MatchRules, match_rules, phase_of_match, weights_of
     from palestra.contest.match.state import Appeal, CaseState, Match, Note, OnSite, Penalty, Scene, Turn, case_of
     from palestra.contest.match.state_machine import decide
     from palestra.contest.match.timetable import timetable_of

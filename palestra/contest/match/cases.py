@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
 from palestra.errors import Told
 from palestra.text import Words
+
+CaseSet = Literal["practice", "hidden"]  # which cases of a data set
 
 
 class Goal(msgspec.Struct, frozen=True):
@@ -46,6 +49,22 @@ class Group(msgspec.Struct, frozen=True):
     id: str
     title: Words
     cases: tuple[Case, ...]
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """What a challenge brings to the table: its cases, the numbered things that they use, where these stand."""
+
+    groups: tuple[Group, ...]
+    things: tuple[Thing, ...] = ()
+    layouts: Mapping[str, bytes] = {}  # recorded reference layouts, by their SHA-256, which cases name
+
+    def first(self, most: int | None = None) -> Sheet:
+        """At most so many cases of each group, with what they use and nothing else."""
+        groups = tuple(msgspec.structs.replace(group, cases=group.cases[:most]) for group in self.groups)
+        cases = [case for _, case in cases_of(groups)]
+        used = {number for case in cases for number in case.things}
+        layouts = {case.layout: self.layouts[case.layout] for case in cases if case.layout in self.layouts}
+        return Sheet(groups, tuple(thing for thing in self.things if thing.number in used), layouts)
 
 
 class Entrant(msgspec.Struct, frozen=True):

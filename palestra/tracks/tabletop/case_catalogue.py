@@ -2,11 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
-from palestra.contest.match import Case, Goal, Group, Thing
+from palestra.contest.match import Case, Goal, Group, Sheet, Thing
 from palestra.text import Words
+from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.reference_layout import recorded
 from palestra.tracks.tabletop.simulator import case as table_case
 from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
 from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_WORDS, OR, name_of, sentence
@@ -135,21 +139,30 @@ def general(rule: str) -> Words:
 # A match
 
 
-def sheet(cases: Sequence[table_case.Case], known: Catalogue) -> tuple[Group, ...]:
+def read_sheet(data: Path, hidden: bool) -> Sheet:
+    """Of a data set: its hidden cases with their sub-goals, where it has any and they are asked for, else those to
+    practise on. Numbers that were published with the latter stay."""
+    practice, secret = on_disk.read_cases(data, False), []
+    if hidden:
+        unknown = on_disk.read_cases(data, True)
+        goals = on_disk.read_goals(data, unknown)
+        secret = [replace(case, goals=goals[case.id]) for case in unknown]
+    return sheet(secret or practice, catalogue(practice, secret))
+
+
+def sheet(cases: Sequence[table_case.Case], known: Catalogue) -> Sheet:
     """What is played, in the groups that the rules name."""
-    return tuple(
-        Group(name, title, tuple(_case(case, known) for case in cases if case.group == name))
+    laid = {case.id: recorded(case, list(known.numbers(case.scene).values())) for case in cases}
+    digests = {name: hashlib.sha256(layout).hexdigest() for name, layout in laid.items()}
+    groups = tuple(
+        Group(name, title, tuple(_case(case, known, digests[case.id]) for case in cases if case.group == name))
         for name, title in GROUP_TITLES.items()
         if any(case.group == name for case in cases)
     )
+    return Sheet(groups, known.things, {digests[name]: layout for name, layout in laid.items()})
 
 
-def _case(case: table_case.Case, known: Catalogue) -> Case:
+def _case(case: table_case.Case, known: Catalogue, layout: str) -> Case:
     goals = tuple(Goal(goal.id, Words(goal.en, goal.zh), criterion(goal, case.scene)) for goal in case.goals)
     numbers = tuple(sorted(known.numbers(case.scene).values()))
-    return Case(case.id, Words(case.said("en"), case.said("zh")), goals, numbers, layout_digest(case.scene))
-
-
-def layout_digest(scene: Scene) -> str:
-    """Of a recorded reference layout: other places, another digest."""
-    return hashlib.sha256(msgspec.json.encode(scene, order="deterministic")).hexdigest()
+    return Case(case.id, Words(case.said("en"), case.said("zh")), goals, numbers, layout)

@@ -42,6 +42,9 @@ from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
 
 if TYPE_CHECKING:
+    from palestra.contest import Attempt
+    from palestra.contest.manual import Section
+    from palestra.contest.match import CaseSet, Sheet, SimulatedCase
     from palestra.report import Block, Film
 
 PERIOD_S = 0.05  # 20 Hz
@@ -148,6 +151,39 @@ def judged(answers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+# Before referees
+
+
+def sheet(data: Path, cases: "CaseSet") -> "Sheet":
+    from palestra.tracks.tabletop.case_catalogue import read_sheet
+
+    return read_sheet(data, cases == "hidden")
+
+
+def drawing(layout: bytes) -> str:
+    from palestra.tracks.tabletop import reference_layout
+
+    return reference_layout.drawing(layout)
+
+
+def manual(data: Path, settings: Settings) -> "list[Section]":
+    from palestra.tracks.tabletop.manual import sections
+
+    return sections(data, settings.size)
+
+
+def rehearse(data: Path, attempt: "Attempt", settings: Settings) -> "SimulatedCase":
+    """Whichever cases are played online, those of a match may be of either set."""
+    from palestra.tracks.tabletop.rehearsal import play
+
+    sets = [cases_of(data, msgspec.structs.replace(settings, cases=which)) for which in ("practice", "hidden")]
+    cases = {case.id: case for found in sets for case in found}
+    return play(attempt, cases[attempt.case], settings)
+
+
+# What ranks
+
+
 def total_s(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
     """Time in all, in whole seconds, rounded down."""
     sums: NDArray[np.float64] = (
@@ -245,6 +281,10 @@ def track(settings: Settings) -> Track:
         ),
         match=RefereedMatch(
             judged=judged,
+            sheet=sheet,
+            drawing=drawing,
+            manual=partial(manual, settings=settings),
+            rehearse=partial(rehearse, settings=settings),
         ),
         dataset=Dataset(
             make=make,

@@ -1,4 +1,4 @@
-"""What the pack says of the simulated table: criteria, equipment and objects, layouts, cameras."""
+"""What a match's manual says of the table: criteria, equipment and objects, layouts, cameras, interfaces."""
 
 import math
 from pathlib import Path
@@ -19,9 +19,9 @@ from palestra.tracks.tabletop.case_catalogue import (
     size_text,
 )
 from palestra.tracks.tabletop.drawings import LAYOUT_SCALE, TABLE_SCALE, layout, overview
-from palestra.tracks.tabletop.format import PICTURE_SIZE as PICTURE_SIZE
+from palestra.tracks.tabletop.interfaces import interfaces
 from palestra.tracks.tabletop.simulator import arm
-from palestra.tracks.tabletop.simulator.arm import CONTROL_HZ as CONTROL_HZ
+from palestra.tracks.tabletop.simulator.arm import CONTROL_HZ
 from palestra.tracks.tabletop.simulator.cameras import CAMERAS, calibration
 from palestra.tracks.tabletop.simulator.goals import ALWAYS_EN, ALWAYS_ZH, RULES
 from palestra.tracks.tabletop.simulator.objects import CLEARANCE, TABLE_LENGTH, TABLE_WIDTH, Thing
@@ -29,11 +29,17 @@ from palestra.tracks.tabletop.simulator.objects import CLEARANCE, TABLE_LENGTH, 
 CAMERA_WORDS = {"top": Words("top", "顶部"), "side": Words("side", "侧面"), "wrist": Words("wrist", "腕部")}
 
 
-def sections(data: Path, size: int) -> tuple[Section, Section, Section, Section]:
-    """From the practice cases alone: no hidden file is opened."""
+def sections(data: Path, size: int) -> list[Section]:
+    """From the practice cases alone: no hidden file is opened. `size`: of the cameras' pictures."""
     cases = on_disk.read_cases(data, hidden=False)
     known = catalogue(cases)
-    return _criteria(cases), _equipment(cases, known), _layouts(cases, known), _cameras(size)
+    return [
+        _criteria(cases),
+        _equipment(cases, known),
+        _layouts(cases, known),
+        _cameras(size),
+        interfaces(size, CONTROL_HZ),
+    ]
 
 
 # When a sub-goal is met

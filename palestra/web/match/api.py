@@ -12,11 +12,11 @@ from litestar.openapi.spec.schema import Schema
 
 from palestra.contest import sees_bench, sees_turn
 from palestra.contest.match import MatchBody, cases_of
+from palestra.contest.rules import track_of
 from palestra.errors import Forbidden, Missing, SignedOut, Told
 from palestra.web import Site, in_thread
 from palestra.web.auth import caller_of, viewer_from
 from palestra.web.match import models as v
-from palestra.web.match.layout import drawing
 from palestra.web.match.messages import PHOTO_BYTES, Heard, keep_photo, kind_of_picture, photos_of, say, who_is
 from palestra.web.match.view import match_view, matches_page
 
@@ -118,10 +118,11 @@ async def layout(site: Site, request: Asked, match: str, layout: str) -> Respons
     known = {case.layout for _, case in cases_of(found.opened.groups)}
     if not sees_bench(who_is(found, viewer_from(request))) or layout not in known:
         raise Missing("There is no such layout.", "没有这张布局图。")
-    if len(layout) != 64 or not site.contest.files.has(layout):
+    challenge = track_of(site.state.phase(found.opened.phase, site.now)).match
+    if not challenge or not challenge.drawing or len(layout) != 64 or not site.contest.files.has(layout):
         raise Missing("There is no drawing of this layout: it was recorded elsewhere.", "该布局没有图纸：记录在别处。")
     data = await in_thread(lambda: site.contest.files.read(layout))
-    return Response(drawing(data), media_type="image/svg+xml", headers=KEPT)
+    return Response(challenge.drawing(data), media_type="image/svg+xml", headers=KEPT)
 
 
 MATCH_API: list[HTTPRouteHandler] = [matches, match, clock, events, send_photo, photo, layout]

@@ -1,24 +1,19 @@
 """A match is opened: its teams from the contest, its cases, things and layouts from the phase's data."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from palestra.contest import takes_part
 from palestra.contest.log import Body, State, new_id
-from palestra.contest.match import Entrant, Group, MatchOpened, MatchRules, Thing, match_rules
+from palestra.contest.match import CaseSet, Entrant, MatchOpened, MatchRules, Sheet, match_rules
 from palestra.contest.match import state_machine as table
-from palestra.contest.rules import MatchPlan, Phase, Rules
-from palestra.contest.storage import Files
+from palestra.contest.rules import MatchPlan, Phase, Rules, track_of
 from palestra.errors import Told
 from palestra.web import Site, in_thread
 from palestra.web.actions import Done, action
 from palestra.web.auth import Caller
-
-TRACK = "tabletop-manip"
 
 
 class OpenMatch(msgspec.Struct, frozen=True):
@@ -26,7 +21,7 @@ class OpenMatch(msgspec.Struct, frozen=True):
     head: str  # the head referee: account, or what they sign in with
     preset: Literal["", "seed", "english", "literal"] = ""  # empty: as the phase's settings say
     draw: Literal["", "all", "team", "fixed"] = ""
-    cases: Literal["hidden", "practice"] = "hidden"
+    cases: CaseSet = "hidden"
     rehearsal: bool = False
 
 
@@ -37,7 +32,7 @@ async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
     phase = site.state.phase(data.phase, site.now)
     _require_plan(phase, data)
     rules = _rules(site.state.rules(site.now), phase, data)
-    sheet = await in_thread(lambda: _sheet(site, phase, data, rules))
+    sheet = await in_thread(lambda: _sheet(site, phase, data.cases, rules))
 
     def decide(state: State, now: int) -> Sequence[Body]:
         body = MatchOpened(
@@ -94,54 +89,16 @@ def _teams(state: State, phase: Phase) -> list[Entrant]:
 # From a data set to what referees work with
 
 
-class Sheet(msgspec.Struct, frozen=True):
-    groups: tuple[Group, ...]
-    things: tuple[Thing, ...]
-
-
-def _sheet(site: Site, phase: Phase, data: OpenMatch, rules: MatchRules) -> Sheet:
-    if not phase.track.startswith(TRACK):
+def _sheet(site: Site, phase: Phase, cases: CaseSet, rules: MatchRules) -> Sheet:
+    """What the phase's track brings to the table; layouts go into the file store."""
+    match = track_of(phase).match
+    if match is None:
         raise Told(
             f"Phase {phase.id} is not played at a table: its track is {phase.track}.",
             f"赛段 {phase.id} 不是桌面操作赛：其赛道为 {phase.track}。",
         )
-    most = rules.cases if rules.shape == "exact" else None
-    return read_sheet(site.setup.home / phase.data, data.cases == "hidden", most, site.contest.files)
-
-
-def read_sheet(data: Path, hidden: bool, most: int | None, files: Files) -> Sheet:
-    """The cases of a data set with their sub-goals, at most so many of a group; layouts go into the file store."""
-    from palestra.tracks.tabletop import catalogue, sheet
-    from palestra.tracks.tabletop import format as on_disk
-
-    practice = on_disk.read_cases(data, False)
-    secret = on_disk.read_cases(data, True) if hidden else []
-    goals = on_disk.read_goals(data, secret) if hidden else {}
-    cases = [replace(case, goals=goals.get(case.id, case.goals)) for case in secret or practice]
-    known = catalogue(practice, secret)  # published numbers stay
-    laid = {case.id: layout_of(case, list(known.numbers(case.scene).values())) for case in cases}
-
-    def kept(group: Group) -> Group:
-        chosen = group.cases[:most]
-        stored = tuple(msgspec.structs.replace(case, layout=files.put(laid[case.id])) for case in chosen)
-        return msgspec.structs.replace(group, cases=stored)
-
-    groups = tuple(kept(group) for group in sheet(cases, known))
-    standing = {number for group in groups for case in group.cases for number in case.things}
-    return Sheet(groups, tuple(thing for thing in known.things if thing.number in standing))
-
-
-def layout_of(case: Any, numbers: Sequence[int]) -> bytes:
-    """The recorded reference layout: what stands where, in metres, with the ground that each thing covers."""
-    from palestra.tracks.tabletop import BASE, TABLE_LENGTH, TABLE_WIDTH, footprint
-
-    things = [
-        {
-            "number": number, "kind": thing.kind, "colour": thing.colour, "size_m": thing.size,
-            "position_m": thing.position, "yaw_rad": thing.yaw,
-            "outline_m": [[round(float(x), 4), round(float(y), 4)] for x, y in footprint(thing)],
-        }
-        for thing, number in zip(case.scene.things, numbers, strict=True)
-    ]  # fmt: skip
-    layout = {"case": case.id, "table_m": [TABLE_LENGTH, TABLE_WIDTH], "arm_m": list(BASE[:2]), "things": things}
-    return msgspec.json.encode(layout, order="deterministic")
+    whole: Sheet = match.sheet(site.setup.home / phase.data, cases)
+    sheet = whole.first(rules.cases if rules.shape == "exact" else None)
+    for layout in sheet.layouts.values():
+        site.contest.files.put(layout)
+    return sheet

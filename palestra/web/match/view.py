@@ -19,6 +19,7 @@ from palestra.contest.match import (
     tally,
 )
 from palestra.contest.match import turn as flow
+from palestra.contest.rules import track_of
 from palestra.text import Words
 from palestra.web import Site
 from palestra.web.match import models as v
@@ -199,7 +200,7 @@ def matches_page(site: Site, viewer: Viewer) -> v.MatchesPage:
     judges = [one for one in state.accounts.values() if one.role == "referee" and not one.closed]
     return v.MatchesPage(
         matches=tuple(_link(site, match, viewer) for match in reversed(list(state.matches.values()))),
-        phases=tuple((one.id, one.title) for one in phases if one.track.startswith("tabletop-manip")),
+        phases=tuple((one.id, one.title) for one in phases if track_of(one).match),
         packs=tuple((one.id, one.title) for one in state.rules(now).phases if one.match),
         referees=tuple((one.id, one.name) for one in judges) if viewer.is_organiser else (),
     )

@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from palestra.contest.log.state import Version
-from palestra.contest.manual.blocks import Drawing, Grid, Pack
+from palestra.contest.manual.blocks import Grid, Pack
 from palestra.contest.manual.build import Source, pack
-from palestra.contest.manual.interfaces import observation
 from palestra.contest.manual.protocol import protocol, scoring
 from palestra.contest.match import events as e
 from palestra.contest.match.cases import Entrant
@@ -23,9 +22,7 @@ from palestra.contest.rules.model import MatchPlan, Rules
 from palestra.errors import Told
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
-from palestra.tracks.tabletop.case_catalogue import catalogue, sheet, size_text
-from palestra.tracks.tabletop.drawings import LAYOUT_SCALE, Sheet, layout, overview
-from palestra.tracks.tabletop.episode import TableWorld
+from palestra.tracks.tabletop.case_catalogue import catalogue, sheet
 from palestra.tracks.tabletop.simulator.goals import RULES
 from palestra.web.views.manual import file_of, page_of
 from tests import ROOT
@@ -120,7 +117,7 @@ def test_no_hidden_file_is_opened(home, rules, tmp_path):
 def a_match(hidden, rules) -> Match:
     known = catalogue(hidden[:1])
     body = e.MatchOpened(
-        match="m", phase="onsite", rules=PRESETS["seed"], groups=sheet(hidden[:1], known), things=known.things,
+        match="m", phase="onsite", rules=PRESETS["seed"], groups=sheet(hidden[:1], known).groups, things=known.things,
         teams=(Entrant("t1", "Red"), Entrant("t2", "Blue")), head="head",
     )  # fmt: skip
     return opened(body, START)
@@ -210,88 +207,6 @@ def test_it_is_versioned_with_the_rules(home, rules):
 def test_without_practice_cases_it_says_what_to_do(rules, tmp_path):
     with pytest.raises(Told, match="There are no practice cases: data/manip/onsite"):
         pack(Source(rules, tmp_path))
-
-
-# Objects and drawings
-
-
-def test_objects_are_numbered_once_and_keep_their_numbers_when_others_come(cases, hidden):
-    practice, whole = catalogue(cases), catalogue(cases, hidden)
-    assert [thing.number for thing in whole.things] == list(range(1, len(whole.things) + 1))
-    assert whole.things[: len(practice.things)] == practice.things
-    assert len(whole.things) > len(practice.things)
-    assert len({(thing.model, thing.colour, thing.size_mm) for thing in practice.things}) == len(practice.things)
-
-
-def test_two_alike_in_one_scene_are_two_objects(cases):
-    first = cases[0]
-    twin = replace(first.scene.things[0], id="twin", position=(0.2, 0.3))
-    scene = replace(first.scene, things=(*first.scene.things, twin))
-    known = catalogue([replace(first, scene=scene)])
-    assert len(set(known.numbers(scene).values())) == len(scene.things)
-
-
-def test_sizes_are_in_millimetres(cases):
-    block = next(thing for case in cases for thing in case.scene.things if thing.kind == "block")
-    known = catalogue(cases)
-    number = next(known.numbers(case.scene)[block.id] for case in cases if block in case.scene.things)
-    edge = round(1000 * block.size[0])
-    assert size_text(known.things[number - 1]) == f"{edge} × {edge} × {edge}"
-
-
-def test_drawings_are_to_scale(cases):
-    """A block of 40 mm is 8 mm on paper at 1:5, and the bar of 200 mm is 40."""
-    known = catalogue(cases)
-    case = next(case for case in cases if any(thing.kind == "block" for thing in case.scene.things))
-    drawn = layout(case.scene, known)
-    width, box = re.match(r'<svg width="([\d.]+)mm" height="[\d.]+mm" viewBox="0 0 ([\d.]+)', drawn).groups()
-    assert width == box, "a unit of the drawing is a millimetre"
-    bars = [float(value) for value in re.findall(r'<rect [^>]* width="([\d.]+)"', drawn)]
-    assert bars == [20.0, 20.0]
-    block = next(thing for thing in case.scene.things if thing.kind == "block")
-    sides = [_longest(points) for points in re.findall(r'<polygon points="([^"]+)"', drawn)]
-    assert any(abs(side - 1000 * block.size[0] / LAYOUT_SCALE) < 0.02 for side in sides)
-
-
-def _longest(points: str) -> float:
-    (ax, ay), (bx, by) = (tuple(map(float, pair.split(","))) for pair in points.split()[:2])
-    return float(((ax - bx) ** 2 + (ay - by) ** 2) ** 0.5)
-
-
-def test_left_of_the_arm_is_left_and_far_from_it_is_up():
-    sheet = Sheet(LAYOUT_SCALE, (-0.2, -0.3), (0.4, 0.3))
-    (left, _), (right, _) = sheet.at(0, 0.1), sheet.at(0, -0.1)
-    (_, far), (_, near) = sheet.at(0.3, 0), sheet.at(-0.1, 0)
-    assert left < right and far < near
-    assert right - left == pytest.approx(40.0)
-
-
-def test_the_whole_table_has_its_measures():
-    assert all(f">{number}<" in overview() for number in ("1500", "1000", "420", "80"))
-
-
-def test_every_practice_case_has_a_drawing_with_all_its_numbers(found, cases):
-    layouts = next(section for section in found.sections if section.id == "layouts")
-    drawings = [block for block in layouts.blocks if isinstance(block, Drawing)]
-    assert len(drawings) == 1 + len(cases)
-    known = catalogue(cases)
-    for case, drawing in zip(cases, drawings[1:], strict=True):
-        assert all(f">{number}</text>" in drawing.svg for number in known.numbers(case.scene).values())
-
-
-# Interfaces
-
-
-def test_the_observation_is_what_the_table_really_shows(cases):
-    world = TableWorld(cases[0], 1, 64)
-    arrays, told = world.look()
-    world.close()
-    documented = {row[0]: row[1:3] for row in observation(64).rows}
-    assert documented.keys() == arrays.keys() | told.keys()
-    for name, array in arrays.items():
-        assert documented[name] == (array.dtype.name, " × ".join(map(str, array.shape))), name
-    for name, value in told.items():
-        assert documented[name][0] == {"str": "text"}.get(type(value).__name__, type(value).__name__), name
 
 
 # The page

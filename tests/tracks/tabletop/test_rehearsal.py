@@ -5,6 +5,7 @@ import shlex
 import shutil
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from palestra.contest.match.cases import Entrant
 from palestra.contest.match.outcomes import outcomes_of
 from palestra.contest.match.rules import match_rules
 from palestra.contest.match.state import Match
+from palestra.contest.rehearsal import Logged, Rehearsal
 from palestra.contest.rules import reader
 from palestra.contest.rules.model import encode
 from palestra.contest.storage.database import open_database, sqlite_address
@@ -28,7 +30,6 @@ from palestra.entrants import open
 from palestra.errors import PalestraError, UnknownName
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.case_catalogue import catalogue, sheet
-from palestra.tracks.tabletop.rehearsal import Logged, Rehearsal
 from tests.contest.bundles import PROGRAM, write_zip
 
 TRACK = "tabletop-manip-v1"
@@ -96,8 +97,8 @@ def test_the_standing_ends_with_why(rehearsed):
 def test_sub_goals_are_marked_for_all_referees_when_the_simulator_saw_them(home, rules):
     """Of one case, by the line that its first mark stands on."""
     case = on_disk.read_cases(home / "data" / "table", hidden=False)[0]
-    paper = rehearse.settled(rules, "onsite", [case], ["red"])
-    play(paper, {"red": "scripted"}, {case.id: case})
+    paper = rehearse.settled(rules, "onsite", sheet([case], catalogue([case])), ["red"])
+    play(paper, {"red": "scripted"}, home)
     state = paper.match.turns["red"].cases[case.id]
     assert set(state.marks) == {"referee-1", "referee-2"}
     (row,) = outcomes_of(paper.match, "red", paper.now)
@@ -123,19 +124,18 @@ def test_a_teams_own_bundle_plays_in_the_sandbox(home, rules, tmp_path):
     """As it is handed in: a zip with a class, which is shown the table three times and says that it is done."""
     file = write_zip(tmp_path / "red.zip", {PROGRAM: BUNDLE})
     case = on_disk.read_cases(home / "data" / "table", hidden=False)[0]
-    paper = rehearse.settled(rules, "onsite", [case], ["red"])
-    play(paper, {"red": str(file)}, {case.id: case})
+    paper = rehearse.settled(rules, "onsite", sheet([case], catalogue([case])), ["red"])
+    play(paper, {"red": str(file)}, home)
     (row,) = outcomes_of(paper.match, "red", paper.now)
     assert (row.ended, row.met, row.state) == ("stopped", 0, "agreed")
     assert 0 < row.time_ms < 5_000
 
 
-def play(table, words, cases):
-    settings = registry.track(TRACK).settings
+def play(table, words, home):
+    simulate = partial(registry.track(TRACK).match.rehearse, home / "data" / "table")
     with ExitStack() as stack:
         called = [open.Called(name, what) for name, what in words.items()]
-        found = rehearse.players(called, TRACK, settings, False, stack)
-        Rehearsal(table, {one.entry.name: one for one in found}, cases).play()
+        Rehearsal(table, rehearse.players(called, TRACK, False, stack), simulate).play()
 
 
 # In the contest's log
@@ -158,7 +158,7 @@ def logged(home, rules, tmp_path):
     case = on_disk.read_cases(home / "data" / "table", hidden=False)[0]
     known = catalogue([case])
     opened = e.MatchOpened(
-        match="m1", phase="onsite", rules=match_rules(rules, "onsite"), groups=sheet([case], known),
+        match="m1", phase="onsite", rules=match_rules(rules, "onsite"), groups=sheet([case], known).groups,
         teams=(Entrant("t1", "Red team"),), head="hugo", things=known.things, rehearsal=True,
     )  # fmt: skip
     contest.act("system", lambda state, now: [ev.ContestOpened(encode(rules), "tests"), opened])
@@ -169,9 +169,9 @@ def logged(home, rules, tmp_path):
     engine.dispose()
 
 
-def test_a_match_of_the_contest_is_marked_as_things_happen_and_signed_by_people(logged):
+def test_a_match_of_the_contest_is_marked_as_things_happen_and_signed_by_people(logged, home):
     contest, case = logged
-    play(Logged(contest, "m1"), {"t1": "scripted"}, {case.id: case})
+    play(Logged(contest, "m1"), {"t1": "scripted"}, home)
     match: Match = contest.state.match("m1")
     (row,) = outcomes_of(match, "t1", contest.now())
     assert (row.met, row.total, row.state) == (len(case.goals), len(case.goals), "unscored")
@@ -183,9 +183,9 @@ def test_a_match_of_the_contest_is_marked_as_things_happen_and_signed_by_people(
     assert outcomes_of(contest.state.match("m1"), "t1", contest.now())[0].state == "agreed"
 
 
-def test_the_simulator_can_sign_for_referees(logged):
-    contest, case = logged
-    play(Logged(contest, "m1", agreed=True), {"t1": "do-nothing"}, {case.id: case})
+def test_the_simulator_can_sign_for_referees(logged, home):
+    contest, _ = logged
+    play(Logged(contest, "m1", agreed=True), {"t1": "do-nothing"}, home)
     (row,) = outcomes_of(contest.state.match("m1"), "t1", contest.now())
     assert (row.met, row.state) == (0, "agreed")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from palestra import registry
 from palestra.contest.location import Place
 from palestra.contest.log import events as e
 from palestra.contest.match import events as m
@@ -17,9 +18,9 @@ from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.state import Match
 from palestra.contest.visibility import viewer_of
 from palestra.web.match.messages import who_is
-from palestra.web.match.opening import read_sheet
 from tests.web.browsing import SIZES, Hall, Served, Window, database_in, open_between, opened, write_head
 
+TRACK = registry.track("tabletop-manip-v1")
 REFEREES = ("hugo", "rolf", "rita")  # the first is the head
 CAPTAINS = ("ann", "ben")
 TABLETS: dict[str, ViewportSize] = {
@@ -71,7 +72,9 @@ class Table:
         return self.contest.state.accounts[self.account(captain)].team
 
     def open(self, data: Path, **more: Any) -> None:
-        sheet = read_sheet(data, True, None, self.contest.files)
+        sheet = TRACK.match.sheet(data, "hidden").first()
+        for layout in sheet.layouts.values():
+            self.contest.files.put(layout)
         entrants = tuple(Entrant(self.team(name), f"Team {name}") for name in CAPTAINS)
         promoted = tuple(e.Promoted(one.team, rank) for rank, one in enumerate(entrants, 1))
         body = m.MatchOpened(

@@ -4,16 +4,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-import msgspec
 import pytest
 from litestar.testing import TestClient
 
-from palestra.contest.match.cases import cases_of, check_sheet
-from palestra.tracks.tabletop import format as on_disk
-from palestra.web.match.layout import Layout, drawing
-from palestra.web.match.opening import read_sheet
+from palestra.contest.match.cases import cases_of
+from tests.contest.story import a_phase
 from tests.databases import Made
 from tests.web.match.world import MatchWorld, Sayer, sayers
 
@@ -96,49 +92,32 @@ def test_the_desk_leads_to_the_match(people: dict[str, Sayer]) -> None:
         assert people[name].get(to.removesuffix("/head")).headers["location"].endswith(f"/{place}")
 
 
-# Things and layouts
+def test_a_phase_whose_track_has_no_match_is_not_offered_and_is_refused_in_words(blank: Made) -> None:
+    frames = a_phase("frames", track="near-eye-gaze-v1", data="frames")
+    world = MatchWorld(blank).tell(frames)
+    with TestClient(world.app, raise_server_exceptions=False) as client:
+        olga = sayers(world, client)["olga"]
+        assert [name for name, _ in olga.get("/api/matches").json()["phases"]] == ["online", "onsite"]
+        answer = olga.call("open-match", phase="frames", head="hugo", rehearsal=True)
+    assert answer.json()["error"] == "Phase frames is not played at a table: its track is near-eye-gaze-v1."
+    assert world.state.matches == {}
+    world.contest.engine.dispose()
 
 
-def test_two_things_alike_in_a_scene_have_numbers_of_their_own(world: MatchWorld, tiny: Callable[[str], Path]) -> None:
-    data = tiny("tabletop-manip-v1")
-    sheet = read_sheet(data, True, None, world.contest.files)
-    check_sheet(sheet.groups, sheet.things)
-    laid = {case.id: len(case.scene.things) for case in on_disk.read_cases(data, True)}
-    assert {case.id: len(set(case.things)) for _, case in cases_of(sheet.groups)} == laid
+# Layouts
 
 
-def test_a_layout_is_drawn_to_scale_with_every_number(world: MatchWorld, people: dict[str, Sayer]) -> None:
+def test_a_layout_is_drawn_for_referees_alone(world: MatchWorld, people: dict[str, Sayer]) -> None:
     opened = world.state.match(open_one(people)).opened
     case = next(case for _, case in cases_of(opened.groups))
-    record = world.contest.files.read(case.layout)
-    svg = ElementTree.fromstring(drawing(record))
-    space = "{http://www.w3.org/2000/svg}"
-    assert {int(text.text or "") for text in svg.iter(f"{space}text")} == set(case.things)
-    thing = msgspec.json.decode(record, type=Layout).things[0]
-    drawn = next(iter(svg.iter(f"{space}polygon"))).attrib["points"].split()
-    across = [int(point.partition(",")[0]) for point in drawn]
-    ys = [y for _, y in thing.outline_m]
-    assert abs((max(across) - min(across)) - 1000 * (max(ys) - min(ys))) <= 1
     path = f"/api/matches/{opened.match}/layouts/{case.layout}"
-    assert people["rolf"].get(path).headers["content-type"].startswith("image/svg+xml")
+    shown = people["rolf"].get(path)
+    assert shown.headers["content-type"].startswith("image/svg+xml")
+    assert all(f">{number}</text>" in shown.text for number in case.things)
     for name in ("ann", "vera", "nobody"):
         assert people[name].get(path).status_code == 404
 
 
-def test_pages_are_for_those_at_the_table(world: MatchWorld, people: dict[str, Sayer]) -> None:
-    world.opened().begun()
-    allowed = {"referee": {"rolf", "rita"}, "head": {"hugo", "olga"}, "team": {"ann", "cleo"}}
-    for page, names in allowed.items():
-        for name, who in people.items():
-            for language in ("en", "zh"):
-                found = who.get(f"/matches/m1/{page}?lang={language}")
-                assert found.status_code == (200 if name in names else 403), (page, name)
-    assert people["rolf"].get("/matches/none/referee").status_code == 404
-
-
-def test_the_head_sees_a_late_message_that_had_no_effect(world: MatchWorld, people: dict[str, Sayer]) -> None:
-    world.opened().begun()
-    late = {"team": "t1", "case": "pick-1", "queued": True, "said_at": world.clock()}
-    assert people["rolf"].say("case.stopped", "k9", **late).status_code == 200
-    assert "Came too late to have an effect" in people["hugo"].get("/matches/m1/head").text
-    assert len(world.match.turn_logs["t1"].strays) == 1
+def test_a_layout_that_was_recorded_elsewhere_has_no_drawing(world: MatchWorld, people: dict[str, Sayer]) -> None:
+    opened = world.state.match(open_one(people)).opened
+    assert people["rolf"].get(f"/api/matches/{opened.match}/layouts/{'0' * 64}").status_code == 404

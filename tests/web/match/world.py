@@ -10,7 +10,7 @@ from palestra.contest.log import events as e
 from palestra.contest.match import events as m
 from palestra.contest.match.cases import Case, Entrant, Goal, Group, Thing
 from palestra.contest.match.rules import PRESETS
-from palestra.contest.rules.model import MatchPlan, Promotion
+from palestra.contest.rules.model import MatchPlan, Phase, Promotion
 from palestra.contest.rules.model import encode as encode_rules
 from palestra.text import Words
 from tests.contest.story import a_phase, some_rules
@@ -45,17 +45,17 @@ def a_sheet() -> tuple[Group, ...]:
     )
 
 
-def table_rules(**more: Any) -> Any:
+def table_rules(*phases: Phase, **more: Any) -> Any:
     online = a_phase("online", track="tabletop-manip-v1", promotion=Promotion("onsite", 2))
     onsite = a_phase("onsite", track="tabletop-manip-v1", entry="promoted", data="table", match=MatchPlan())
-    return some_rules(online, onsite, **more)
+    return some_rules(online, onsite, *phases, **more)
 
 
 class MatchWorld(World):
     """Two teams, a head referee (hugo) and two others (rolf, rita) at a table with four cases."""
 
-    def tell(self) -> "MatchWorld":
-        self.add(e.ContestOpened(encode_rules(table_rules()), "tests"))
+    def tell(self, *phases: Phase) -> "MatchWorld":
+        self.add(e.ContestOpened(encode_rules(table_rules(*phases)), "tests"))
         self.add(*(e.AccountMade(name, name, role) for name, role in PEOPLE.items()))
         self.team("t1", "ann")
         self.team("t2", "cleo")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palestra.contest.manual.blocks import Block, Code, Grid, Heading, Points, Prose, Section
+from palestra.contest.manual import Block, Code, Grid, Heading, Points, Prose, Section
 from palestra.text import Words
 
 _PYTHON = """\

@@ -1,7 +1,16 @@
-"""The reference layout of a case as a drawing to scale: one unit is one millimetre, seen from above, the arm below."""
+"""The reference layout of a case: recorded for a match, and drawn for its referees.
+
+Drawings are to scale: one unit is one millimetre, seen from above, the arm below.
+"""
+
+from collections.abc import Sequence
 
 import msgspec
 from markupsafe import Markup
+
+from palestra.tracks.tabletop.simulator.arm import BASE
+from palestra.tracks.tabletop.simulator.case import Case
+from palestra.tracks.tabletop.simulator.objects import TABLE_LENGTH, TABLE_WIDTH, footprint
 
 PAPER, EDGE = "#f7f4ee", "#4a4f57"
 ROOM_MM = 110
@@ -24,6 +33,20 @@ class Layout(msgspec.Struct, frozen=True):
     table_m: tuple[float, float]  # away from the arm, and to its sides
     arm_m: tuple[float, float]
     things: tuple[Laid, ...]
+
+
+def recorded(case: Case, numbers: Sequence[int]) -> bytes:
+    """What stands where, in metres, with the ground that each thing covers; `numbers` are those of its things."""
+    things = [
+        {
+            "number": number, "kind": thing.kind, "colour": thing.colour, "size_m": thing.size,
+            "position_m": thing.position, "yaw_rad": thing.yaw,
+            "outline_m": [[round(float(x), 4), round(float(y), 4)] for x, y in footprint(thing)],
+        }
+        for thing, number in zip(case.scene.things, numbers, strict=True)
+    ]  # fmt: skip
+    layout = {"case": case.id, "table_m": [TABLE_LENGTH, TABLE_WIDTH], "arm_m": list(BASE[:2]), "things": things}
+    return msgspec.json.encode(layout, order="deterministic")
 
 
 def drawing(layout: bytes) -> str:
