@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from palestra.entrants import bundle, messages, open
     from palestra.entrants.bundle import PROGRAM
     from palestra.entrants.frames import Frame, Header, Receiver, send
-    from palestra.entrants.listener import TeamLine
     from palestra.entrants.open import Called, Entry, Terms
-    from palestra.entrants.oracle import PrivilegedLine
 else:
     __getattr__ = lazy_exports(__name__)
