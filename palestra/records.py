@@ -249,14 +249,14 @@ class EpisodeAnswers:
 
 @dataclass(frozen=True)
 class RefereedMatch:
-    """What the referees' table needs from a challenge."""
+    """What the referees' table needs from a challenge. Sheet and SimulatedCase are records of contest/match, Section is
+    one of contest/manual, Attempt one of contest/rehearsal.py."""
 
     judged: Callable[[pl.DataFrame], pl.DataFrame]  # what referees decided (scoring/judged.py), scored
-    # What is played, a Sheet of contest/match: the "practice" cases or the "hidden" ones of a data set.
-    sheet: Callable[[Path, Literal["practice", "hidden"]], Any]
+    sheet: Callable[[Path, Literal["practice", "hidden"]], Any]  # a Sheet: these cases of a data set, to be played
     drawing: Callable[[bytes], str] | None = None  # a reference layout of the sheet as an SVG, for referees
-    manual: Callable[[Path], Sequence[Any]] | None = None  # Sections of contest/manual for teams; opens nothing hidden
-    rehearse: Callable[[Path, Any], Any] | None = None  # an Attempt of contest/rehearsal.py in a simulator, simulated
+    manual: Callable[[Path], Sequence[Any]] | None = None  # Sections that teams read before; opens nothing hidden
+    rehearse: Callable[[Path, Any], Any] | None = None  # an Attempt in a simulator, not with the robot: a SimulatedCase
 
 
 @dataclass(frozen=True)

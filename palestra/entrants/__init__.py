@@ -10,9 +10,7 @@ from palestra.door import lazy_exports
 if TYPE_CHECKING:
     from palestra.entrants import bundle, open, websocket_messages
     from palestra.entrants.bundle import PROGRAM
-    from palestra.entrants.listener import TeamLine
     from palestra.entrants.open import Called, Entry, Terms
-    from palestra.entrants.oracle import PrivilegedLine
     from palestra.entrants.socket_frames import Frame, Header, Receiver, send
 else:
     __getattr__ = lazy_exports(__name__)

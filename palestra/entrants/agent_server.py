@@ -26,7 +26,6 @@ from palestra.entrants import websocket, websocket_messages
 from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
 
-ADDRESSES = ("http://",)
 REPLY_BYTES = 1 << 20
 OPENING_S = 60.0  # to load a model
 PATIENCE_S = 60.0  # for one answer, where nothing else is said
@@ -36,6 +35,8 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "u
 
 class AgentLine:
     """One agent server."""
+
+    version = ""
 
     def __init__(self, name: str, url: str, patience_s: float | None = None) -> None:
         self.name, self.url = name, url

@@ -208,6 +208,8 @@ class _Asked:
 class TeamLine:
     """The line to one team. While it is dead because nobody is there, somebody may still come back."""
 
+    output = ""  # what it prints stays on its machine
+
     def __init__(self, listening: Listening, name: str, token: str, patience_s: float | None) -> None:
         self.name, self.token = name, token
         self.version = ""
@@ -332,7 +334,8 @@ class TeamLine:
             peer.bid_farewell(code, why)
             self._listening.see_off(peer)
             self._since = self._clock()
-            self.deaths = [*self.deaths, peer.why][-MOST_DEATHS:]
+            if peer.why != RUN_OVER:
+                self.deaths = [*self.deaths, peer.why][-MOST_DEATHS:]
             if self._awaited not in self._asked:
                 self._awaited = None  # it will not be sent again
 

@@ -47,9 +47,12 @@ EITHER = msgspec.json.Decoder(Answer | Named)
 class LslLine:
     """One entrant that is spoken to by LSL."""
 
+    version = output = ""  # LSL tells neither
+
     def __init__(
         self, name: str, signal: Signal, now: Callable[[], float] | None = None, patience_s: float | None = None
     ) -> None:
+        self.deaths: list[str] = []  # streams come and go, and none of that is an end
         lsl = _pylsl()
         self.name, self._signal = name, signal
         self._now = now or lsl.local_clock  # LSL's own clock, unless a test has another

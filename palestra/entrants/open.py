@@ -1,29 +1,52 @@
 """Entrants by name: a reference solution, a bundle, or a program on another machine. Each is opened as a line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from palestra.entrants import agent_server, bundle
-from palestra.entrants.agent_server import AgentLine
+from palestra.entrants import bundle
 from palestra.entrants.bundle import Bundle
-from palestra.entrants.listener import RUN_OVER, Listening, TeamLine
-from palestra.entrants.lsl import LslLine
-from palestra.entrants.oracle import PrivilegedLine
-from palestra.entrants.policy_server import Dialled
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend, Limits
 
-SOCKETS = ("ws://", "wss://")
+SOCKETS, AGENTS = ("ws://", "wss://"), ("http://",)  # addresses of policy servers, and of agent servers
 HOST = "none: it runs in the host, and may see the world itself"
 Ask = Callable[[Tick, float], tuple[list[Reply], float]]
 
 
-Spoken = Program | Dialled | TeamLine | LslLine | AgentLine | PrivilegedLine
+class EntrantLine(Protocol):
+    """What all ways to reach an entrant have in common. Each is imported when an entrant is reached in that way."""
+
+    name: str
+
+    @property
+    def version(self) -> str:
+        """What a team on another machine says that it plays with; empty for others."""
+
+    @property
+    def deaths(self) -> list[str]:
+        """Why the program, or the connection to it, ended; each time."""
+
+    @property
+    def output(self) -> str:
+        """What the program printed."""
+
+    def require_ready(self, within_s: float) -> None: ...
+
+    def post(self, tick: Tick) -> None: ...
+
+    def replies(self) -> Iterable[Reply]: ...
+
+    def dead(self) -> str: ...
+
+    def fileno(self) -> int: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +83,7 @@ def called(words: list[str]) -> list[Called]:
 
 
 def _name_of(word: str) -> str:
-    if word.startswith((*SOCKETS, *agent_server.ADDRESSES)):
+    if word.startswith((*SOCKETS, *AGENTS)):
         return word.partition("://")[2]
     return Path(word).name.removesuffix(".gz").removesuffix(".tar").removesuffix(".zip") or word
 
@@ -72,35 +95,35 @@ class Entry:
     name: str
     what: str  # the digest of its bundle, or how it is reached
     sandbox: str | None
-    line: Spoken
+    line: EntrantLine
     ask: Ask | None = None  # for virtual time, where it can be had
+    sit: Callable[[Any], None] | None = None  # shows it the world itself, where it may see that
+    dial_in: str = ""  # the command by which a team dials in, where it is to
 
     @property
     def plays_with(self) -> str:
         """What it is at this moment; a team on another machine says itself which version it plays."""
-        declared = self.line.version if isinstance(self.line, TeamLine) else ""
-        return f"{self.what}, version {declared}" if declared else self.what
+        return f"{self.what}, version {self.line.version}" if self.line.version else self.what
 
     @property
     def deaths(self) -> list[str]:
         """Why its program, or the connection to it, ended; each time."""
-        return [] if isinstance(self.line, LslLine) else [why for why in self.line.deaths if why != RUN_OVER]
+        return self.line.deaths
 
     @property
     def output(self) -> str:
         """What it printed."""
-        return self.line.output if isinstance(self.line, Program | Dialled | AgentLine) else ""
+        return self.line.output
 
 
 def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack: ExitStack) -> Entry:
     """Start a program, or dial one. The stack ends it."""
-    if one.what.startswith((*SOCKETS, *agent_server.ADDRESSES)):
+    if one.what.startswith((*SOCKETS, *AGENTS)):
         return _dial(one, terms, stack)
     backend = backends.choose(terms.trusted)
     found = solutions.get(one.what)
     if found and found.knows:
-        line = PrivilegedLine(one.name, found.knows)
-        return Entry(one.name, found.knows, HOST, line, line.ask)
+        return _privileged(one.name, found.knows)
     if found and found.plays:
         return start(one.name, stack.enter_context(bundle.written(found.plays)), backend, terms, stack)
     path = Path(one.what)
@@ -128,8 +151,18 @@ def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: Exit
     return Entry(name, bundle.digest, str(backend), program, program.ask)
 
 
+def _privileged(name: str, place: str) -> Entry:
+    from palestra.entrants.oracle import PrivilegedLine
+
+    line = PrivilegedLine(name, place)
+    return Entry(name, place, HOST, line, line.ask, line.sit)
+
+
 def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
-    kind = AgentLine if one.what.startswith(agent_server.ADDRESSES) else Dialled
+    from palestra.entrants.agent_server import AgentLine
+    from palestra.entrants.policy_server import Dialled
+
+    kind = AgentLine if one.what.startswith(AGENTS) else Dialled
     line = kind(one.name, one.what, terms.patience_s)
     stack.callback(line.close)
     return Entry(one.name, one.what, None, line, line.ask)
@@ -137,6 +170,8 @@ def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
 
 def listen(address: str, teams: Sequence[str], track: str, terms: Terms, stack: ExitStack) -> list[Entry]:
     """A line for each team, which is to dial in; they are told by the token that its line has."""
+    from palestra.entrants.listener import Listening
+
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise PalestraError(f"--listen {address}: found no host and port, expected HOST:PORT as 127.0.0.1:8765.")
@@ -146,11 +181,14 @@ def listen(address: str, teams: Sequence[str], track: str, terms: Terms, stack: 
     for line in lines:
         stack.callback(line.close)
     where = f"ws://{host}:{listening.port}"
-    return [Entry(line.name, where, None, line, line.ask) for line in lines]
+    command = "python -m palestra.client {} {} PROGRAM"
+    return [Entry(line.name, where, None, line, line.ask, dial_in=command.format(where, line.token)) for line in lines]
 
 
 def publish(signal: Signal, terms: Terms, stack: ExitStack) -> Entry:
     """An entrant of the lab streaming layer."""
+    from palestra.entrants.lsl import LslLine
+
     line = LslLine("lsl", signal, patience_s=terms.patience_s)
     stack.callback(line.close)
     return Entry(line.name, f"LSL, {signal.name}", None, line)

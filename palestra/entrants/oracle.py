@@ -21,6 +21,8 @@ class Knowing(Protocol):
 class PrivilegedLine:
     """It runs in the host, and answers at once."""
 
+    version = ""
+
     def __init__(self, name: str, place: str) -> None:
         self.name = name
         self.deaths: list[str] = []

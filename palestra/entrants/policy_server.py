@@ -40,6 +40,8 @@ OUTPUT_LETTERS = 10_000
 class Dialled:
     """One policy server."""
 
+    version = ""
+
     def __init__(
         self,
         name: str,

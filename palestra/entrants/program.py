@@ -72,6 +72,8 @@ class _Process:
 class Program:
     """One contestant's program. `close` ends it and everything it started."""
 
+    version = ""  # its bundle's digest tells more
+
     def __init__(
         self, name: str, bundle: Bundle, backend: Backend, limits: Limits | None = None, patience_s: float | None = None
     ) -> None:

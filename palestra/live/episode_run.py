@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from palestra.entrants import Entry, PrivilegedLine
+from palestra.entrants import Entry
 from palestra.errors import PalestraError
 from palestra.live import episode
 from palestra.live.episode import Log, Rhythm
@@ -24,8 +24,8 @@ def sitting_of(case: Case) -> Sitting:
 def act(case: Case, entry: Entry, line: Line, clock: Clock, log: Log) -> Decision:
     """Let an entrant act. A program that died before, or dies on the way, leaves the world as it is then."""
     with closing(case.open()) as world:
-        if isinstance(entry.line, PrivilegedLine):
-            entry.line.sit(world)
+        if entry.sit:
+            entry.sit(world)
         seconds = episode.run(case.name, world, line, Rhythm(case.period_s, case.seconds, case.waits), clock, log)
         left = {**world.end(), "seconds": seconds}
     return Decision(entry.name, case.name, 0.0, 0.0, seconds, None, left, "")

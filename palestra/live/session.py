@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from palestra import console, registry
-from palestra.entrants import Entry, TeamLine, open
+from palestra.entrants import Entry, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import recording
 from palestra.live.live_data import LiveData, read_live_data, sittings_of
@@ -60,10 +60,7 @@ def _entries(data: LiveData, guests: Guests, order: Play, stack: ExitStack) -> l
         called = open.listen(guests.listen or "127.0.0.1:0", guests.teams, track.id, terms, stack)
         where = "" if guests.listen else " (on this machine alone: --listen HOST:PORT lets others in)"
         for entry in called:
-            if isinstance(entry.line, TeamLine):
-                console.say(
-                    f"{entry.name} dials in{where}: python -m palestra.client {entry.what} {entry.line.token} PROGRAM"
-                )
+            console.say(f"{entry.name} dials in{where}: {entry.dial_in}")
         entries += called
     if guests.lsl:
         if track.stream is None or track.stream.signal is None:

@@ -111,3 +111,4 @@ def test_what_is_printed_knows_nothing_of_live_runs():
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in ran.stdout.split()}
     assert rooms <= {"console", "door", "errors", "metrics", "records", "text"}
+    assert "palestra.live" not in (ROOT / "palestra" / "console.py").read_text(), "not for types either"

@@ -244,7 +244,7 @@ def test_a_runner_that_is_stopped_ends_in_words_with_a_whole_recording(tmp_path,
 class Registrar:
     """Sits in the run as an entrant does, and registers what it is to as soon as it is let: nobody has to be quick."""
 
-    name, deaths, output = "registrar", (), ""
+    name, version, deaths, output = "registrar", "", (), ""
 
     def __init__(self, folder, plans):
         self.folder, self.plans, self.sent = folder, plans, 0  # what to do after how many packets

@@ -32,7 +32,7 @@ async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
     phase = site.state.phase(data.phase, site.now)
     _require_plan(phase, data)
     rules = _rules(site.state.rules(site.now), phase, data)
-    sheet = await in_thread(lambda: read_sheet(site, phase, data.cases, rules))
+    sheet = await in_thread(lambda: _sheet(site, phase, data.cases, rules))
 
     def decide(state: State, now: int) -> Sequence[Body]:
         body = MatchOpened(
@@ -89,7 +89,7 @@ def _teams(state: State, phase: Phase) -> list[Entrant]:
 # From a data set to what referees work with
 
 
-def read_sheet(site: Site, phase: Phase, cases: CaseSet, rules: MatchRules) -> Sheet:
+def _sheet(site: Site, phase: Phase, cases: CaseSet, rules: MatchRules) -> Sheet:
     """What the phase's track brings to the table; layouts go into the file store."""
     match = track_of(phase).match
     if match is None:
@@ -97,9 +97,8 @@ def read_sheet(site: Site, phase: Phase, cases: CaseSet, rules: MatchRules) -> S
             f"Phase {phase.id} is not played at a table: its track is {phase.track}.",
             f"赛段 {phase.id} 不是桌面操作赛：其赛道为 {phase.track}。",
         )
-    sheet: Sheet = match.sheet(site.setup.home / phase.data, cases).first(
-        rules.cases if rules.shape == "exact" else None
-    )
+    whole: Sheet = match.sheet(site.setup.home / phase.data, cases)
+    sheet = whole.first(rules.cases if rules.shape == "exact" else None)
     for layout in sheet.layouts.values():
         site.contest.files.put(layout)
     return sheet

@@ -1,6 +1,7 @@
 """Bundles of live tracks as jobs, and live runs on the stage."""
 
 import threading
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from palestra.contest.workers.live_progress import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
 from palestra.sandbox import backends
 from palestra.sandbox.sandbox import Backend
+from tests.changed import changed
 from tests.contest.bundles import PROGRAM, Home, write_tar, write_zip, zip_folder
 from tests.entrants.programs import until
 from tests.live import hall
@@ -63,6 +65,39 @@ def test_a_bundle_is_played_and_its_recording_kept(home):
     with recorded(home.files, found.files["recording"], "s1") as (recording, name):
         assert name == "Blue" and len(list(recording.decisions(name))) == 8
         assert recording.end is not None and recording.end.results[0].entrant == "Blue"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What was asked of the track, how often."""
+    import ticking_v1
+
+    counts = Counter()
+
+    def counting(name, given):
+        def counted(*words):
+            counts[name] += 1
+            return given(*words)
+
+        return counted
+
+    track = ticking_v1.TRACK
+    parts = {name: counting(name, getattr(track, name)) for name in ("trials", "truth")}
+    parts |= {name: counting(name, getattr(track.stream, name)) for name in ("sittings", "hear")}
+    monkeypatch.setattr(ticking_v1, "TRACK", changed(track, **parts))
+    registry._load.cache_clear()
+    yield counts
+    registry._load.cache_clear()
+
+
+def test_data_is_read_once_and_an_answer_interpreted_once_whoever_wants_to_know(home, asked):
+    home = home()
+    some = program(answer="answer = [12, answer][self.number > 19]")
+    found = result(play(home.assignment("live", home.bundle("some", some))))
+    assert found.metrics["accuracy"].value == 0.5
+    assert asked == {"trials": 1, "truth": 1, "sittings": 1, "hear": 8}
+    play(home.assignment("live", home.bundle("good")))
+    assert asked == {"trials": 1, "truth": 1, "sittings": 2, "hear": 16}, "trials and truth are kept between jobs"
 
 
 def test_a_tar_is_a_bundle_too(home):
