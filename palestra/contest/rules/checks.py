@@ -14,7 +14,7 @@ from palestra import registry
 from palestra.contest.rules.model import Phase, Rules
 from palestra.contest.rules.toml_lines import Path
 from palestra.contest.rules.values import hint
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError
 from palestra.records import Track
 
 
@@ -123,27 +123,17 @@ def _awards(draft: Draft) -> Iterator[Problem]:
 # Against the tracks that this installation has
 
 
-def track_problems(rules: Rules, known: Collection[str] | None = None) -> Iterator[Problem]:
-    """What tracks have against the rules; `known`: the tracks that may be used, else all that are installed."""
+def track_problems(rules: Rules, known: Collection[str]) -> Iterator[Problem]:
+    """What tracks have against the rules; `known`: the tracks that may be used."""
     tracks: dict[str, Track] = {}
     for i, phase in enumerate(rules.phases):
-        found = _installed(phase.track, known)
-        if isinstance(found, str):
-            yield Problem(("phase", i, "track"), f"{phase.track!r}", f"a track that is installed. {found}")
+        if phase.track not in known:
+            expected = f"a track that is installed. {hint(phase.track, known)}"
+            yield Problem(("phase", i, "track"), f"{phase.track!r}", expected)
         else:
-            tracks[phase.id] = found
-            yield from _track(i, phase, found)
+            tracks[phase.id] = registry.track(phase.track)
+            yield from _track(i, phase, tracks[phase.id])
     yield from _weighted(rules, tracks)
-
-
-def _installed(track_id: str, known: Collection[str] | None) -> Track | str:
-    """The track, or which others there are."""
-    if known is not None and track_id not in known:
-        return hint(track_id, known)
-    try:
-        return registry.track(track_id)
-    except UnknownName:
-        return hint(track_id, registry.tracks())
 
 
 def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:
