@@ -134,6 +134,13 @@ def _open(file: Path, database: str, files: str) -> "Contest":
     return place.open()
 
 
+EDITED_SNAPSHOT = (
+    "The snapshot beside the log: found a state that the events do not lead to, expected the one that they do. It was "
+    "edited. It is deleted now, and the next one is made from the log; start the server and its workers again, since "
+    "they may have read it."
+)
+
+
 @app.command("verify-log", epilog="Example: palestra contest verify-log contest.toml")
 def verify_log(
     file: FileArgument,
@@ -142,9 +149,10 @@ def verify_log(
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Go through the whole log and find any event that was edited, removed, put in or moved."""
+    """Go through the whole log and find any event, or snapshot beside it, that was edited, removed, put in or moved."""
     from palestra import console
-    from palestra.contest.log import chain
+    from palestra.contest import snapshot_fits
+    from palestra.contest.log import Verdict, chain
     from palestra.contest.storage import reading
 
     contest = _open(file, database, files)
@@ -152,6 +160,11 @@ def verify_log(
         count = chain.last_seq(connection)
         with console.progress("verifying", count, hidden=json) as advance:
             verdict = chain.verify(connection, [chain.parse_head(text) for text in head or []], advance)
+        log_ok = verdict.ok
+        if log_ok and not snapshot_fits(connection):
+            verdict = Verdict(False, verdict.head, [EDITED_SNAPSHOT])
+    if log_ok:
+        contest.rebuild()  # who can edit a database can edit what is kept beside the log as well
     if json:
         console.show_json(verdict)
     else:
@@ -159,7 +172,6 @@ def verify_log(
         typer.echo(f"Head: {verdict.head}")
     if not verdict.ok:
         raise typer.Exit(1)
-    contest.rebuild()  # who can edit a database can edit what is kept beside the log as well
 
 
 @app.command(epilog="Example: palestra contest rescore contest.toml --reason 'a frame was mislabelled'")

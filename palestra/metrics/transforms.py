@@ -90,12 +90,8 @@ class Display:
         to_kinect: Pose[Plane, Sight] = Pose(rotation, translation)
         return cls(1 / metres_per_pixel, to_kinect.then(KINECT_TO_WORLD).back())
 
-    def pixel_of(self, points: World) -> Screen:
-        """Eq. 2: points that lie in the screen's plane, as pixels."""
-        return Screen(self.pose(points)[..., :2] * self.pixels_per_metre)
-
     def point_of(self, pixels: Screen) -> World:
-        """Eq. 2 the other way: pixels as points of the world."""
+        """Eq. 2 solved for the world: where in it the screen shows pixels."""
         flat = np.concatenate([pixels / self.pixels_per_metre, np.zeros_like(pixels[..., :1])], axis=-1)
         return self.pose.back()(Plane(flat))
 
@@ -106,8 +102,3 @@ class Display:
             far = -start[..., 2:] / way[..., 2:]
         met = start + np.where((far >= 0) & np.isfinite(far), far, np.nan) * way
         return Screen(met[..., :2] * self.pixels_per_metre)
-
-
-def eyes_in_world(head: Pose[Head, World], eyes: Head) -> World:
-    """Eq. 4: the eyeballs of a head that stands somewhere."""
-    return head(eyes)

@@ -32,7 +32,6 @@ BODY_BYTES = 10 << 20  # of a request; uploads come in pieces of 8 MiB
 LOOP_S = 0.1  # how often who waits for the event loop looks whether it still runs
 CLOCK_S = 5.0  # how often boards are looked at for what time alone changes: freezes, ends
 MINUTE_MS, SWEEP_MS, STALE_UPLOAD_MS = 60_000, 3_600_000, 3 * 86_400_000
-FOREVER = "public, max-age=31536000, immutable"
 
 
 def create_app(site: Site) -> Litestar:

@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 import typer
 
 from palestra.cli import app as commands
+from palestra.contest.contest import Snapshot
+from palestra.contest.log import State
 from palestra.remote import Server
 
 GROUP = typer.main.get_command(commands.app).commands["contest"].commands  # type: ignore[attr-defined]
@@ -293,6 +296,23 @@ def test_verify_log_names_the_event_that_was_edited(cli, held, tmp_path):
     assert f"Event {seq} does not fit its hash" in ran.out
     told = cli("contest", "verify-log", folder / "contest.toml", "--json")
     assert (told.code, told.json["ok"]) == (1, False)
+
+
+def test_verify_log_finds_a_snapshot_that_was_edited_beside_the_log(cli, held, tmp_path):
+    folder = held.copy(tmp_path / "c")
+    with sqlite3.connect(folder / "contest.contest" / "contest.db") as database:
+        (packed,) = database.execute("SELECT state FROM snapshots").fetchone()
+        snapshot = msgspec.msgpack.decode(packed, type=Snapshot)
+        state = msgspec.msgpack.decode(snapshot.state, type=State)
+        next(iter(state.teams.values())).name = "Somebody else"
+        edited = Snapshot(msgspec.Raw(msgspec.msgpack.encode(state)), snapshot.beside)
+        database.execute("UPDATE snapshots SET state = ?", (msgspec.msgpack.encode(edited),))
+    database.close()
+    ran = cli("contest", "verify-log", folder / "contest.toml")
+    assert ran.code == 1
+    assert "The snapshot beside the log: found a state that the events do not lead to" in ran.out
+    assert "It is deleted now, and the next one is made from the log" in ran.out
+    assert cli("contest", "verify-log", folder / "contest.toml").code == 0
 
 
 def test_a_head_that_was_kept_elsewhere_is_compared(cli, held, tmp_path):

@@ -108,9 +108,7 @@ class Story:
 
     def baseline(self, value: float, name: str = "", phase: str = "first", **others: Any) -> str:
         sent, name = self.new("s"), name or self.new("Baseline ")
-        self.add(
-            *submissions.receive_baseline(self.state, self.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name)
-        )
+        self.add(e.SubmissionMade(sent, "", phase, "f" * 64, "a.csv", 10, name))
         self.score(sent, value, **others)
         return sent
 
@@ -223,10 +221,7 @@ def _submit(story: Story, one: int, other: int) -> None:
 
 def _submit_baseline(story: Story, one: int, other: int) -> None:
     phase = ("first", "second")[other % 2]
-    body = submissions.receive_baseline(
-        story.state, story.now, Sent(story.new("s"), "", phase, "f" * 64, "a.csv", 10), f"Baseline {one % 2}"
-    )
-    story.add(*body)
+    story.add(e.SubmissionMade(story.new("s"), "", phase, "f" * 64, "a.csv", 10, f"Baseline {one % 2}"))
 
 
 def _score(story: Story, one: int, other: int) -> None:

@@ -55,11 +55,6 @@ def note(engine: Engine, what: str, now: int) -> None:
         _add(connection, _kept(what), now)
 
 
-def forgive(connection: Connection, what: str) -> None:
-    """Forget that it was ever done."""
-    connection.execute(delete(tries).where(tries.c.what == _kept(what)))
-
-
 def sweep(connection: Connection, now: int) -> None:
     """Remove what counts for nothing any more."""
     known = tries.c.what.like("known:%")

@@ -34,10 +34,6 @@ class Outlook(msgspec.Struct, frozen=True):
     total: int
     changes: tuple[Change, ...]  # of teams whose value or rank changes
 
-    @property
-    def is_complete(self) -> bool:
-        return self.done + self.failed == self.total
-
 
 def propose(state: State, now: int, rescoring: str, phase_id: str, chosen: Sequence[str], reason: str) -> list[e.Body]:
     """Score these again, or all that are scored when none is named."""

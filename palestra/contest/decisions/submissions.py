@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import msgspec
 
 from palestra.contest import takes_part
-from palestra.contest.decisions.teams import folded, require_line
 from palestra.contest.log import UNDER_WAY, Stage, State, Submission
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, Quota, Rules, calendar, require_reason, track_of
@@ -170,20 +169,6 @@ def receive(state: State, now: int, sent: Sent) -> list[e.Body]:
 def _require_new(state: State, submission: str) -> None:
     if submission in state.submissions or submission in state.bundles:
         raise Told(f"{submission} was handed in already.", f"{submission} 已经提交过了。")
-
-
-def receive_baseline(state: State, now: int, sent: Sent, baseline: str) -> list[e.Body]:
-    """An organiser's file, which stands on the board by this name, unranked."""
-    state.phase(sent.phase, now)
-    _require_new(state, sent.id)
-    called = Words("the name that a baseline stands on the board with", "基线在排行榜上的名称")
-    baseline = require_line(baseline, called)
-    if any(folded(team.name) == folded(baseline) for team in state.teams.values()):
-        raise Told(
-            f"There is a team {baseline!r}. Give the baseline another name.",
-            f"已有名为“{baseline}”的队伍，请为基线另取名称。",
-        )
-    return [e.SubmissionMade(sent.id, "", sent.phase, sent.file, sent.name, sent.bytes, baseline)]
 
 
 def withdraw(state: State, now: int, submission: str, team: str, reason: str) -> list[e.Body]:

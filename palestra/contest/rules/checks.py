@@ -14,7 +14,7 @@ from palestra import registry
 from palestra.contest.rules.model import Phase, Rules
 from palestra.contest.rules.toml_lines import Path
 from palestra.contest.rules.values import hint
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError
 from palestra.records import Track
 
 
@@ -123,8 +123,8 @@ def _awards(draft: Draft) -> Iterator[Problem]:
 # Against the tracks that this installation has
 
 
-def track_problems(rules: Rules, known: Collection[str] | None = None) -> Iterator[Problem]:
-    """What tracks have against the rules; `known`: the tracks that may be used, else all that are installed."""
+def track_problems(rules: Rules, known: Collection[str]) -> Iterator[Problem]:
+    """What tracks have against the rules; `known`: the tracks that may be used."""
     tracks: dict[str, Track] = {}
     for i, phase in enumerate(rules.phases):
         found = _installed(phase.track, known)
@@ -136,14 +136,12 @@ def track_problems(rules: Rules, known: Collection[str] | None = None) -> Iterat
     yield from _weighted(rules, tracks)
 
 
-def _installed(track_id: str, known: Collection[str] | None) -> Track | str:
+def _installed(track_id: str, known: Collection[str]) -> Track | str:
     """The track, or why it cannot be used: which others there are, or what is wrong with it."""
-    if known is not None and track_id not in known:
+    if track_id not in known:
         return registry.broken().get(track_id) or hint(track_id, known)
     try:
         return registry.track(track_id)
-    except UnknownName:
-        return hint(track_id, registry.tracks())
     except PalestraError as error:
         return str(error)
 

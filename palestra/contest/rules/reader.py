@@ -24,7 +24,7 @@ from palestra.contest.rules.keys import (
 )
 from palestra.contest.rules.model import Award, MatchPlan, Phase, Promotion, Rules, Verification
 from palestra.contest.rules.toml_lines import Path, load
-from palestra.errors import Fault, Faults, PalestraError, clip, refuse
+from palestra.errors import Faults, PalestraError, clip, refuse
 
 LARGEST = 1_000_000  # bytes of a contest file
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables of a phase
@@ -63,18 +63,6 @@ def parse(text: str, where: str, tracks: Collection[str] | None = None) -> Rules
 def _require_size(size: int, where: str) -> None:
     if size > LARGEST:
         refuse(where, f"more than {LARGEST:,} bytes", f"a contest file of {LARGEST:,} bytes at most")
-
-
-def check_tracks(rules: Rules) -> list[Fault]:
-    """What the installed tracks have against the rules: a track that is not there, settings it does not have, …"""
-    return [Fault(_place(rules, problem.path), problem.found, problem.expected) for problem in track_problems(rules)]
-
-
-def _place(rules: Rules, path: Path) -> str:
-    """Where something is, for rules whose file is not at hand: phase final, settings."""
-    if len(path) < 2:
-        return str(path[0])
-    return ", ".join([f"phase {rules.phases[int(path[1])].id}", *map(str, path[2:])])
 
 
 class _Page:

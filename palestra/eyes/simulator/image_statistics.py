@@ -151,12 +151,6 @@ def format_statistics(rows: list[Row]) -> str:
     return "\n".join("  ".join(cell.ljust(widths[i]) for i, cell in enumerate(line)).rstrip() for line in cells)
 
 
-def format_markdown(rows: list[Row]) -> str:
-    """The rows as a table of Markdown."""
-    head, *body = ("| " + " | ".join(line) + " |" for line in _cells(rows))
-    return "\n".join([head, "|---|---|---|---|", *body])
-
-
 def _cells(rows: list[Row]) -> list[tuple[str, ...]]:
     head = ("quantity", "device A", "device B", "ours")
     return [head, *((row.quantity, row.device_a, row.device_b, row.ours) for row in rows)]

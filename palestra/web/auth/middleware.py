@@ -39,6 +39,7 @@ HEADERS = {
 
 _HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 _NOT_KEPT = (b"cache-control", b"no-store")
+_KEPT = (b"cache-control", b"public, max-age=31536000, immutable")  # an address with ?v= changes with its file
 _HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
@@ -103,7 +104,7 @@ class Gate:
             caller = msgspec.structs.replace(caller, secret=fresh)
         scope["state"]["caller"] = caller
         cookie = f"{BROWSER}={fresh}; Path=/; HttpOnly; SameSite=Lax" if fresh else ""
-        await self.app(scope, receive, _with_headers(send, cookie, self.site.setup.secure, path))
+        await self.app(scope, receive, _with_headers(send, cookie, self.site.setup.secure, scope))
 
     async def _turn_away(self, scope: HTTPScope, send: Send, status: int, told: Told, retry_s: int = 0) -> None:
         """An answer that needs nothing but the request: a record for programs, a small page for people."""
@@ -116,7 +117,7 @@ class Gate:
             kind, body = "text/html; charset=utf-8", render("turned_away.html", language, page=page).encode()
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         headers += [(b"retry-after", str(retry_s).encode())] if retry_s else []
-        sending = _with_headers(send, "", self.site.setup.secure, scope["path"])
+        sending = _with_headers(send, "", self.site.setup.secure, scope)
         await sending({"type": "http.response.start", "status": status, "headers": headers})
         await sending({"type": "http.response.body", "body": body, "more_body": False})
 
@@ -146,20 +147,26 @@ def _cookies(header: bytes) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _with_headers(send: Send, cookie: str, secure: bool, path: str) -> Send:
-    always = [*_HEADERS, *([_NOT_KEPT] if not path.startswith("/static/") else []), *([_HTTPS_ONLY] if secure else [])]
+def _with_headers(send: Send, cookie: str, secure: bool, scope: HTTPScope) -> Send:
+    always = [*_HEADERS, *([_HTTPS_ONLY] if secure else [])]
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message["headers"])
             given = {name for name, _ in headers}
-            headers += [pair for pair in always if pair[0] not in given]
+            headers += [pair for pair in [*always, *_caching(scope, message["status"])] if pair[0] not in given]
             if cookie:
                 headers.append((b"set-cookie", (cookie + ("; Secure" if secure else "")).encode()))
             message["headers"] = headers
         await send(message)
 
     return sending
+
+
+def _caching(scope: HTTPScope, status: int) -> list[tuple[bytes, bytes]]:
+    if not scope["path"].startswith("/static/"):
+        return [_NOT_KEPT]
+    return [_KEPT] if status == 200 and scope["query_string"].startswith(b"v=") else []
 
 
 def _without_body(send: Send) -> Send:

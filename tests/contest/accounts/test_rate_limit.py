@@ -56,15 +56,6 @@ def test_one_thing_does_not_count_for_another(engine, clock):
     assert allowed(engine, "join:lin", clock(), 1, MINUTE_MS) == 0
 
 
-def test_what_is_forgiven_is_forgotten(engine, clock):
-    note(engine, "reset:lin", clock())
-    note(engine, "reset:li", clock())
-    with writing(engine) as connection:
-        rate_limit.forgive(connection, "reset:lin")
-    assert allowed(engine, "reset:lin", clock(), 1, MINUTE_MS) == 0
-    assert allowed(engine, "reset:li", clock(), 1, MINUTE_MS) > 0
-
-
 def test_of_many_at_the_same_moment_no_more_than_the_limit_pass(engine, clock):
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: take(engine, "join:a1", clock(), 3, MINUTE_MS), range(20)))

@@ -268,28 +268,6 @@ def test_a_file_of_a_kind_that_the_track_does_not_read_is_refused_with_the_kinds
         assert f"扩展名为 {', '.join(taken)} 的文件" in told.value.zh
 
 
-# Baselines
-
-
-def baseline(story, name, phase="first", sent="s0"):
-    return submissions.receive_baseline(story.state, story.now, Sent(sent, "", phase, "f" * 64, "a.csv", 10), name)
-
-
-def test_a_baseline_needs_no_team_and_no_time():
-    story, _ = a_contest(opens=START + DAY)
-    made = baseline(story, " Baseline\n1 ")
-    assert [(one.team, one.baseline) for one in made] == [("", "Baseline 1")]
-
-
-@pytest.mark.parametrize(
-    ("name", "match"), [("", "Nothing that can be read"), ("x" * 65, "at most 64"), ("ALPHA", "team")]
-)
-def test_a_baseline_has_a_name_of_its_own(name, match):
-    story, _ = a_contest()
-    with refused(match):
-        baseline(story, name)
-
-
 # Taking back
 
 

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palestra import registry
 from palestra.contest.match.draw import check_slots
 from palestra.contest.match.rules import PRESETS, TOTAL_MS, match_rules, phase_of_match
 from palestra.contest.match.timetable import timetable_of
 from palestra.contest.rules import calendar, reader
+from palestra.contest.rules.checks import track_problems
 from palestra.contest.rules.model import MatchPlan, Phase, Rules, decode, encode
 from palestra.errors import Told
 from tests import ROOT
@@ -75,15 +77,16 @@ def test_a_fault_names_its_line(line, told):
 
 
 def test_a_match_needs_a_track_in_which_a_robot_acts():
-    (problem,) = reader.check_tracks(parse(SMALL + "[phase.match]\n"))
-    assert (problem.where, problem.found) == ("phase first, match", "a match in near-eye-gaze-v1")
-    assert reader.check_tracks(parse(TABLE + "[phase.match]\n")) == []
+    (problem,) = track_problems(parse(SMALL + "[phase.match]\n"), registry.tracks())
+    assert (problem.path, problem.found) == (("phase", 0, "match"), "a match in near-eye-gaze-v1")
+    assert list(track_problems(parse(TABLE + "[phase.match]\n"), registry.tracks())) == []
 
 
 def test_ties_of_a_phase_with_a_match_are_those_of_the_match():
     with_ties = TABLE.replace("[[phase]]", '[[phase]]\nties = ["full"]')
-    (problem,) = reader.check_tracks(parse(with_ties + "[phase.match]\n"))
-    assert (problem.where, problem.expected) == ("phase first, ties", "none, since the rules of a match part equals")
+    (problem,) = track_problems(parse(with_ties + "[phase.match]\n"), registry.tracks())
+    assert problem.path == ("phase", 0, "ties")
+    assert problem.expected == "none, since the rules of a match part equals"
 
 
 def test_rules_from_before_there_were_matches_are_still_read():

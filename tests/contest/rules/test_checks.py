@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from palestra.contest.rules import reader
+from palestra import registry
+from palestra.contest.rules.checks import track_problems
 from palestra.errors import Refused
 from tests.contest.rules.test_reader import SMALL, closing_at, fault_of, faults_of, parse
 
@@ -112,8 +113,8 @@ def test_more_faults_than_are_shown_are_counted():
 
 def test_a_track_that_is_not_installed_leaves_a_file_readable():
     rules = parse(SMALL.replace("near-eye-gaze-v1", "near-eye-gaze-v9"))
-    (problem,) = reader.check_tracks(rules)
-    assert problem.where == "phase first, track"
+    (problem,) = track_problems(rules, registry.tracks())
+    assert problem.path == ("phase", 0, "track")
     assert "Did you mean 'near-eye-gaze-v1'?" in problem.expected
 
 
@@ -128,31 +129,31 @@ def test_where_a_contest_is_served_its_tracks_are_checked_with_lines():
 
 
 def test_a_track_that_takes_files_has_no_pace():
-    (problem,) = reader.check_tracks(parse(SMALL + 'pace = "real"'))
+    (problem,) = track_problems(parse(SMALL + 'pace = "real"'), registry.tracks())
     assert "takes files" in problem.expected
 
 
 def test_degrees_and_shares_are_not_weighted_together():
     other = LATER.replace("near-eye-live-v1", "emotion-eeg-v1").replace('entry = "promoted"', "")
     rules = parse(SMALL + other + "[weights]\nfirst = 0.5\nsecond = 0.5\n")
-    (problem,) = reader.check_tracks(rules)
-    assert problem.where == "weights"
+    (problem,) = track_problems(rules, registry.tracks())
+    assert problem.path == ("weights",)
 
 
 def test_errors_are_not_weighted_since_who_missed_a_phase_would_be_the_best_in_it():
     other = LATER.replace("second", "again").replace("near-eye-live-v1", "near-eye-gaze-v1")
     rules = parse(SMALL + other.replace('entry = "promoted"', "") + "[weights]\nfirst = 0.4\nagain = 0.6\n")
-    (problem,) = reader.check_tracks(rules)
-    assert problem.where == "weights" and "first (pe_deg), again (pe_deg)" in problem.found
+    (problem,) = track_problems(rules, registry.tracks())
+    assert problem.path == ("weights",) and "first (pe_deg), again (pe_deg)" in problem.found
     assert "more is better" in problem.expected
 
 
 def test_phases_in_which_more_is_better_are_weighted():
     texts = [SMALL.replace("near-eye-gaze-v1", "emotion-eeg-v1"), LATER.replace("near-eye-live-v1", "emotion-eeg-v1")]
     text = "".join(texts).replace('entry = "promoted"', "") + "[weights]\nfirst = 0.5\nsecond = 0.5\n"
-    assert reader.check_tracks(parse(text)) == []
+    assert list(track_problems(parse(text), registry.tracks())) == []
 
 
 def test_good_settings_and_ties_raise_nothing():
     text = SMALL + 'settings = { score_calibration = true }\nties = ["p95_deg", "earlier"]\n'
-    assert reader.check_tracks(parse(text, tracks=["near-eye-gaze-v1"])) == []
+    assert parse(text, tracks=["near-eye-gaze-v1"]).phases[0].ties == ("p95_deg", "earlier")

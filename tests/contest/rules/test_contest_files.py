@@ -9,6 +9,7 @@ import pytest
 from palestra import registry
 from palestra.contest.rules import calendar, reader
 from palestra.contest.rules.calendar import DAY_MS
+from palestra.contest.rules.checks import track_problems
 from palestra.contest.rules.model import Promotion, Quota, Rules, Verification
 from palestra.text import Words
 from tests import ROOT
@@ -68,8 +69,8 @@ def test_tracks_that_are_installed_have_nothing_against_it(file):
     rules = reader.read(file)
     tracks = {phase.track for phase in rules.phases}
     assert tracks <= registry.tracks().keys() | COMING
-    problems = reader.check_tracks(rules)
-    assert all(problem.where.endswith(", track") for problem in problems)
+    problems = list(track_problems(rules, registry.tracks()))
+    assert all(problem.path[-1] == "track" for problem in problems)
     assert bool(problems) == bool(tracks - registry.tracks().keys())
 
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from palestra.eyes.simulator.image_statistics import Row, format_markdown, format_statistics, measure, statistics
+from palestra.eyes.simulator.image_statistics import Row, format_statistics, measure, statistics
 from palestra.eyes.simulator.layers import HEIGHT, WIDTH, Array
 from palestra.eyes.simulator.renderer import IRIS, PUPIL, SCLERA
 
@@ -138,14 +138,10 @@ def test_a_seed_gives_the_same_table_again_and_another_one_does_not() -> None:
     assert first != other
 
 
-def test_text_and_markdown_hold_every_cell(rows: list[Row]) -> None:
-    text, markdown = format_statistics(rows).splitlines(), format_markdown(rows).splitlines()
-    assert len(text) == len(rows) + 1
-    assert markdown[1] == "|---|---|---|---|"
-    for row, plain, marked in zip(rows, text[1:], markdown[2:], strict=True):
-        cells = [row.quantity, row.device_a, row.device_b, row.ours]
-        assert re.split(r" {2,}", plain) == cells
-        assert marked.strip("| ").split(" | ") == cells
+def test_the_text_holds_every_cell(rows: list[Row]) -> None:
+    text = format_statistics(rows).splitlines()
+    for row, line in zip(rows, text[1:], strict=True):
+        assert re.split(r" {2,}", line) == [row.quantity, row.device_a, row.device_b, row.ours]
 
 
 # One picture

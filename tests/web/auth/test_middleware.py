@@ -16,6 +16,7 @@ from palestra.contest.visibility import NOBODY, Viewer
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.app import create_app
 from palestra.web.auth.middleware import BROWSER, HEADERS, SESSION, Caller
+from palestra.web.site.rendering import static
 from palestra.web.site.setup import Setup
 from palestra.web.site.site import Site
 from tests.contest.story import DAY
@@ -199,6 +200,15 @@ def test_pages_of_one_s_own_are_kept_by_no_proxy(people: dict[str, As]) -> None:
         person = people["organiser" if path == "/desk" else "captain"]
         assert "no-store" in person.get(path).headers["cache-control"]
     assert people["captain"].get("/api/submissions/s1/file").headers["cache-control"].startswith("private")
+
+
+def test_browsers_keep_a_static_file_under_the_address_that_changes_with_it(world: World) -> None:
+    kept, plain, gone = (
+        asked(world, "GET", path) for path in (static("base.css"), "/static/base.css", "/static/no?v=1")
+    )
+    assert kept.header("cache-control") == "public, max-age=31536000, immutable"
+    assert [answer.status for answer in (kept, plain, gone)] == [200, 200, 404]
+    assert all("cache-control" not in dict(answer.headers) for answer in (plain, gone))
 
 
 # How often

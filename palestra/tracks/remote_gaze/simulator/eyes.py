@@ -85,12 +85,6 @@ def optical_axis(person: Person, which: int, visual: Floats) -> Floats:
     return np.array([np.sin(yaw) * np.cos(pitch), np.sin(pitch), np.cos(yaw) * np.cos(pitch)])
 
 
-def iris_centre_m(person: Person, which: int, axis: Floats) -> Floats:
-    """The middle of the iris in the head's frame."""
-    ahead_mm = np.sqrt(EYEBALL_MM**2 - person.iris_mm**2)
-    return np.asarray((person.eyes_mm[which] + ahead_mm * axis) / 1000)
-
-
 def lids_at(person: Person, pitch_deg: float, opening: float) -> Lids:
     """The lids of an eye that looks so far up and is open to this share."""
     half = person.fissure_mm / 2

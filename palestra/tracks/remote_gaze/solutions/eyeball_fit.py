@@ -63,19 +63,6 @@ def looks(sight: Sight, ball: Eyeball) -> Floats:
     return _angles((sight.heads @ visual[..., None])[..., 0])
 
 
-def irises_of(sight: Sight, ball: Eyeball, angles: Floats) -> Floats:
-    """The way back: (n, 2) mm at which an iris is seen that looks there; what the sight itself says of it is unused."""
-    yaw, pitch = np.moveaxis(angles, -1, 0)
-    visual = np.stack([np.sin(yaw) * np.cos(pitch), np.sin(pitch), np.cos(yaw) * np.cos(pitch)], axis=-1)
-    yaw, pitch = np.moveaxis(_angles((np.swapaxes(sight.heads, 1, 2) @ visual[..., None])[..., 0]), -1, 0)
-    yaw, pitch = yaw + ball.kappa_temple_rad, pitch + ball.kappa_up_rad
-    optical = np.stack([np.sin(yaw) * np.cos(pitch), np.sin(pitch), np.cos(yaw) * np.cos(pitch)], axis=-1)
-    middle = np.array([ball.temple_mm, ball.up_mm, ball.ahead_mm])
-    place = (sight.heads @ (middle + ball.radius_mm * optical)[..., None])[..., 0]
-    seen = place[:, :2] * (sight.far_mm / (sight.far_mm - place[:, 2]))[:, None]
-    return np.asarray(seen * [1.0, ball.seen_up])
-
-
 def fit_eyeball(sight: Sight, angles: Floats, usual: Eyeball = USUAL) -> Eyeball:
     """The eyeball that looks where it should in most frames, and is not stranger than it must be."""
 

@@ -51,11 +51,6 @@ def forward(joints: Array) -> Array:
     return _chain(joints)[2]
 
 
-def jacobian(joints: Array) -> Array:
-    """(6, 7) How the grip point moves (m) and turns (rad) with each joint, in world axes."""
-    return _jacobian(*_chain(joints))
-
-
 def reach(target: Array, start: Array, tries: int = 4) -> Reached:
     """Joints that bring the grip point to a pose (4, 4), near `start`; where that fails, from other starts."""
     best = _descend(target, np.asarray(start, float))

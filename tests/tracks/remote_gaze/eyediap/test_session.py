@@ -126,8 +126,8 @@ def test_a_ball_that_was_not_found_is_null(tmp_path):
 
 def test_the_screens_point_is_the_displays_point(data):
     table = eyediap.frames(data, eyediap.name_of(SCREEN))
-    pixels = eyediap.display(data).pixel_of(table.select(eyediap.TARGET).to_numpy())
-    assert np.allclose(pixels, table.select(eyediap.SCREEN).to_numpy(), atol=1e-9)
+    points = eyediap.display(data).point_of(table.select(eyediap.SCREEN).to_numpy())
+    assert np.allclose(points, table.select(eyediap.TARGET).to_numpy(), atol=1e-12)
 
 
 def test_without_its_file_the_target_is_null(data):

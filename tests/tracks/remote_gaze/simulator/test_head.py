@@ -8,13 +8,14 @@ import pytest
 
 from palestra.metrics.transforms import Head, Image, Pose, World
 from palestra.tracks.remote_gaze.simulator.ball import RADIUS_M
-from palestra.tracks.remote_gaze.simulator.eyes import iris_centre_m, lids_at, optical_axis
+from palestra.tracks.remote_gaze.simulator.eyes import lids_at, optical_axis
 from palestra.tracks.remote_gaze.simulator.head import Look, Renderer
 from palestra.tracks.remote_gaze.simulator.maps import map_places
 from palestra.tracks.remote_gaze.simulator.person import PEOPLE, WOMEN, draw_people
 from palestra.tracks.remote_gaze.simulator.room import draw_room
 from palestra.tracks.remote_gaze.simulator.shape import surface_of
 from palestra.tracks.remote_gaze.simulator.stage import cameras, rotations
+from tests.tracks.remote_gaze.irises import iris_centre_m
 
 SEAT = World(np.array([0.0, 0.01, 0.15]))
 SCREEN = (0.0, 0.2, 1.0)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra.metrics.transforms import Head, Pose, World
-from palestra.tracks.remote_gaze.simulator.eyes import iris_centre_m, optical_axis
+from palestra.tracks.remote_gaze.simulator.eyes import optical_axis
 from palestra.tracks.remote_gaze.simulator.head import Look, Renderer
 from palestra.tracks.remote_gaze.simulator.person import draw_person
 from palestra.tracks.remote_gaze.simulator.room import draw_room
@@ -22,7 +22,6 @@ from palestra.tracks.remote_gaze.solutions.eyeball_fit import (
     Sight,
     fit_eyeball,
     head_in_picture,
-    irises_of,
     looks,
 )
 from palestra.tracks.remote_gaze.solutions.hog import edges
@@ -31,6 +30,7 @@ from palestra.tracks.remote_gaze.solutions.kernel_regression import fit_kernel
 from palestra.tracks.remote_gaze.solutions.robust_regression import fit_linear, trust_in
 from palestra.tracks.remote_gaze.solutions.stabilise import steadied, strip, strip_warps
 from palestra.tracks.remote_gaze.solutions.virtual_camera import LEFT, RIGHT, axes_towards, warps
+from tests.tracks.remote_gaze.irises import iris_centre_m, irises_of
 
 SEAT = World(np.array([0.0, 0.0, 0.15]))
 DOTS = [(0.0, 0.05), (0.2, 0.1), (-0.2, 0.15), (0.1, 0.3), (-0.15, 0.02)]  # what is looked at, metres from the camera
