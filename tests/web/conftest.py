@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 import pytest
+from litestar import Litestar
 from litestar.testing import TestClient
 
 from palestra.contest.accounts import tokens
@@ -21,7 +22,7 @@ from palestra.contest.storage.database import connect, writing
 from palestra.contest.storage.files import Files
 from palestra.records import Estimate
 from palestra.text import Words
-from palestra.web.app import create_app
+from palestra.web.app import house, routed
 from palestra.web.auth.middleware import BROWSER, SESSION
 from palestra.web.site import Setup, Site
 from tests.contest.conftest import Clock
@@ -52,6 +53,10 @@ def contest_rules() -> Rules:
     return some_rules(first, second, stage, awards=awards, declaration=Words("We are alone.", "我们独立参赛。"))
 
 
+# Routes that no world uses now. To put them together takes longer than most tests, and they keep nothing of a contest.
+FREE: list[Litestar] = []
+
+
 class World:
     """A contest with its server. `now` moves on by a second with each event, so that none is of the same moment."""
 
@@ -61,7 +66,12 @@ class World:
         self.clock.at = max(START, self.contest.state.at)
         setup = Setup(folder, folder / "spool", requests_per_s=PLENTY, burst=PLENTY)
         self.site = Site(self.contest, setup)
-        self.app = create_app(self.site)
+        self.app = house(FREE.pop() if FREE else routed(), self.site)
+
+    def close(self) -> None:
+        """It is over, and the next world takes its routes."""
+        self.contest.engine.dispose()
+        FREE.append(self.app)
 
     @property
     def state(self) -> Any:
@@ -195,11 +205,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def world(databases: Databases, database_sort: str, tmp_path: Path) -> Iterator[World]:
     """A copy of a contest that was told once."""
-    told = databases.made(database_sort, "told", lambda blank: World(blank).tell().contest.engine.dispose())
+    told = databases.made(database_sort, "told", lambda blank: World(blank).tell().close())
     with copy_of(told, tmp_path / "contest") as made:
         world = World(made)
         yield world
-        world.contest.engine.dispose()
+        world.close()
 
 
 @pytest.fixture(scope="module")

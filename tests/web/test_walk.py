@@ -281,7 +281,7 @@ def world_at(
     def at(time: Time) -> Marked:
         found, told = marked(database_sort)
         world = Marked(until.enter_context(copy_of(found[time], tmp_path / time)), told)
-        until.callback(world.contest.engine.dispose)
+        until.callback(world.close)
         world.mark("folder of the contest", str(tmp_path), lambda who, _: False)
         world.begin_upload()
         world.site.runs.catch_up()
