@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 import pytest
+from argon2 import PasswordHasher
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from palestra.contest.accounts import tokens
+from palestra.contest.accounts import passwords, tokens
 from palestra.contest.contest import Contest
 from palestra.contest.decisions.access import licence_digest
 from palestra.contest.decisions.teams import digest_of
@@ -200,6 +201,12 @@ ON_BOTH = ("desk_actions", "transfers", "feed", "live", "tail", "hostile", "matc
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     on_sorts(metafunc, ON_BOTH, scope="module")
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a password takes to check is tested with passwords; here it would only take that long."""
+    monkeypatch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @pytest.fixture

@@ -16,10 +16,8 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from argon2 import PasswordHasher
 
 from palestra.contest import visibility
-from palestra.contest.accounts import passwords
 from palestra.contest.log import events as e
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.api import transfers
@@ -263,12 +261,6 @@ def guesses(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
 def marked(databases: Databases) -> Callable[[str], tuple[dict[Time, Made], Told]]:
     """The contest as it was told once, by the sort of its database."""
     return cache(lambda sort: tell_all(databases, sort))
-
-
-@pytest.fixture(autouse=True)
-def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is walked here is who gets what; how long a password takes to check is tested elsewhere."""
-    monkeypatch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @pytest.fixture
