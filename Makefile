@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: install system demo test test-all lint bench tables clean
+.PHONY: install system demo test test-all lint style types bench tables clean
+
+# Tests start hundreds of processes: what they import is compiled once, whatever the environment wants.
+unexport PYTHONDONTWRITEBYTECODE
 
 install: .venv/.installed
 
@@ -48,19 +51,32 @@ need = $(2) >/dev/null 2>&1 || { [ -n "$(APT)" ] && { [ -n "$$(ls /var/lib/apt/l
 demo: .venv/.installed system
 	$(BIN)/palestra demo $(ARGS)
 
-# Neighbours stay together, as what they need is made once; who has none left takes from the others.
-SHARED := -n auto --dist worksteal
+# Neighbours stay together, as what they need is made once; who has none left takes from the others. A quarter of the
+# time tests wait for browsers, servers and databases: one process more than there are cores uses it.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST = $(BIN)/python -m tests.postgres --hasty $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-test: .venv/.tested system lint
-	$(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) -m 'not slow' $(ARGS)
+test: .venv/.tested system style
+	@$(call beside_types,$(PYTEST) -m 'not slow' $(ARGS))
 
-test-all: .venv/.tested system lint
-	EXPLORE=1 $(BIN)/python -m tests.postgres --hasty $(BIN)/pytest $(SHARED) $(ARGS)
+test-all: .venv/.tested system style
+	@$(call beside_types,EXPLORE=1 $(PYTEST) $(ARGS))
 
-lint: .venv/.tested
+lint: style types
+
+style: .venv/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: .venv/.tested
 	$(BIN)/mypy
+
+# beside_types(a command): types are checked meanwhile, on one core for most of a minute where nothing is kept of the
+# last time. What is found is told at the end, and either failing fails.
+TOLD = build/types.txt
+beside_types = mkdir -p build; $(BIN)/mypy >$(TOLD) 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' EXIT INT TERM; \
+	  $(1); tested=$$?; wait $$types; typed=$$?; trap - EXIT; echo $(BIN)/mypy; cat $(TOLD); \
+	  [ $$tested = 0 ] && exit $$typed || exit $$tested
 
 bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring

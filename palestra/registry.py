@@ -189,9 +189,7 @@ def _contested(track_id: str, sources: Iterable[Source]) -> str:
 
 def _sources() -> Iterator[Source]:
     """Those of the package, of folders and of installed packages; the last take longest to find."""
-    for file in sorted(PACKAGED.glob("[!_]*/*v[0-9]*.py")):
-        folder = file.parent.name
-        yield Source(f"{folder}_{file.stem}".replace("_", "-"), f"palestra.tracks.{folder}.{file.stem}")
+    yield from _packaged()
     for folder in dict.fromkeys(part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part):
         for file in sorted(Path(folder).glob("[!_]*.py")):
             yield Source(file.stem.replace("_", "-"), file.stem, folder)
@@ -200,6 +198,14 @@ def _sources() -> Iterator[Source]:
     for point in entry_points(group=ENTRY_POINTS):
         package = point.dist.name if point.dist else "?"
         yield Source(point.name, point.module, name=point.attr or "TRACK", package=package)
+
+
+@lru_cache
+def _packaged() -> tuple[Source, ...]:
+    """Looked for once: a page that is served asks for the track of every phase."""
+    files = sorted(PACKAGED.glob("[!_]*/*v[0-9]*.py"))
+    named = [(file.parent.name, file.stem) for file in files]
+    return tuple(Source(f"{a}_{b}".replace("_", "-"), f"palestra.tracks.{a}.{b}") for a, b in named)
 
 
 def _is_packaged(source: Source) -> bool:

@@ -1,6 +1,7 @@
 """Fixtures that tests in several folders share."""
 
 import fcntl
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -22,6 +23,12 @@ from tests.databases import Databases, Made, copy_of
 # it is not there yet, which is in the processes of pytest-xdist and in all that tests start.
 os.environ["PALESTRA_WORKERS"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: to look for garbage among a million objects of libraries and tests would take long."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

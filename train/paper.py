@@ -10,10 +10,10 @@ FOLDER/asked.txt names the frames whose masks are scored, for writing those and 
 
 import argparse
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,10 @@ class Shots:
             yield image[:, 0].round().to(torch.uint8).flip(2), drawn.mask.flip(2)
 
 
-_compiled = torch.compile(torch_renderer.render, dynamic=False)
+@cache
+def _compiled() -> Callable[..., torch_renderer.Pictures]:
+    """Made when it is called for: what compiles takes seconds to import."""
+    return torch.compile(torch_renderer.render, dynamic=False)
 
 
 def _render(
@@ -67,7 +70,7 @@ def _render(
 ) -> torch_renderer.Pictures:
     """Compiled where that pays: on a GPU, and for whole batches, as every other size would be compiled anew."""
     whole = looks.plate.is_cuda and len(looks.plate) == batch
-    return (_compiled if whole else torch_renderer.render)(plates, looks, True, step)
+    return (_compiled() if whole else torch_renderer.render)(plates, looks, True, step)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, wait
+from typing import Any
 
-from litestar import Litestar
+from litestar import Litestar, Request
 from litestar.datastructures import State as AppState
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
@@ -36,37 +37,21 @@ MINUTE_MS, SWEEP_MS, STALE_UPLOAD_MS = 60_000, 3_600_000, 3 * 86_400_000
 
 def create_app(site: Site) -> Litestar:
     """The whole server of one contest."""
-    channels = channels_of(site.contest.engine)
+    return house(routed(), site)
 
-    @contextlib.asynccontextmanager
-    async def running(_: Litestar) -> AsyncIterator[None]:
-        def told(events: Sequence[Event]) -> None:
-            site.feed.touch(touched(site, events))
 
-        site.contest.listen(told)
-        site.contest.hand_over = _onto(asyncio.get_running_loop())
-        async with channels or contextlib.nullcontext():  # it must be connected before it is listened to
-            work = (site.feed.run(), follow(site, channels), _by_the_clock(site))
-            tasks = [asyncio.create_task(one) for one in work]
-            try:
-                yield
-            finally:
-                site.contest.hand_over = lambda change: change()
-                site.feed.close()
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-
+def routed() -> Litestar:
+    """All routes, of no contest yet. They are the same for every contest, and putting them together takes long."""
     routes = [*PAGES, *DESK, *MATCHES, *HALL, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
     for route in routes:
         route.responses = {**PROBLEMS, **(route.responses or {})}
     static = create_static_files_router("/static", [STATIC], cache_control=None, include_in_schema=False)
-    app = Litestar(
+    return Litestar(
         [*routes, static],
         before_request=require_own_form,
-        dependencies={"site": Provide(lambda: site, sync_to_thread=False)},
+        dependencies={"site": Provide(_site, sync_to_thread=False)},
         exception_handlers={Exception: answer_error},
-        lifespan=[running],
+        lifespan=[_running],
         openapi_config=OpenAPIConfig(
             title="Palestra",
             version="1",
@@ -75,12 +60,45 @@ def create_app(site: Site) -> Litestar:
             use_handler_docstrings=True,
         ),
         request_max_body_size=BODY_BYTES,
-        state=AppState({"site": site}),
         logging_config=None,
         debug=False,
     )
-    app.asgi_handler = Gate(app.asgi_handler, site)  # before the routes: middleware does not see what has none
+
+
+def house(app: Litestar, site: Site) -> Litestar:
+    """The same routes, from now on of this contest."""
+    app.state = AppState({"site": site})
+    routes = app.asgi_handler.app if isinstance(app.asgi_handler, Gate) else app.asgi_handler
+    app.asgi_handler = Gate(routes, site)  # before the routes: middleware does not see what has none
     return app
+
+
+def _site(request: Request[Any, Any, Any]) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+@contextlib.asynccontextmanager
+async def _running(app: Litestar) -> AsyncIterator[None]:
+    site: Site = app.state.site
+    channels = channels_of(site.contest.engine)
+
+    def told(events: Sequence[Event]) -> None:
+        site.feed.touch(touched(site, events))
+
+    site.contest.listen(told)
+    site.contest.hand_over = _onto(asyncio.get_running_loop())
+    async with channels or contextlib.nullcontext():  # it must be connected before it is listened to
+        work = (site.feed.run(), follow(site, channels), _by_the_clock(site))
+        tasks = [asyncio.create_task(one) for one in work]
+        try:
+            yield
+        finally:
+            site.contest.hand_over = lambda change: change()
+            site.feed.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _onto(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:

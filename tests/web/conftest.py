@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 import pytest
+from argon2 import PasswordHasher
+from litestar import Litestar
 from litestar.testing import TestClient
 
-from palestra.contest.accounts import tokens
+from palestra.contest.accounts import passwords, tokens
 from palestra.contest.contest import Contest
 from palestra.contest.decisions.access import licence_digest
 from palestra.contest.decisions.teams import digest_of
@@ -21,7 +23,7 @@ from palestra.contest.storage.database import connect, writing
 from palestra.contest.storage.file_store import Files
 from palestra.records import Estimate
 from palestra.text import Words
-from palestra.web.app import create_app
+from palestra.web.app import house, routed
 from palestra.web.auth.middleware import BROWSER, SESSION
 from palestra.web.site.setup import Setup
 from palestra.web.site.site import Site
@@ -53,6 +55,10 @@ def contest_rules() -> Rules:
     return some_rules(first, second, stage, awards=awards, declaration=Words("We are alone.", "我们独立参赛。"))
 
 
+# Routes that no world uses now. To put them together takes longer than most tests, and they keep nothing of a contest.
+FREE: list[Litestar] = []
+
+
 class World:
     """A contest with its server. `now` moves on by a second with each event, so that none is of the same moment."""
 
@@ -62,7 +68,12 @@ class World:
         self.clock.at = max(START, self.contest.state.at)
         setup = Setup(folder, folder / "spool", requests_per_s=PLENTY, burst=PLENTY)
         self.site = Site(self.contest, setup)
-        self.app = create_app(self.site)
+        self.app = house(FREE.pop() if FREE else routed(), self.site)
+
+    def close(self) -> None:
+        """It is over, and the next world takes its routes."""
+        self.contest.engine.dispose()
+        FREE.append(self.app)
 
     @property
     def state(self) -> Any:
@@ -193,14 +204,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     on_sorts(metafunc, ON_BOTH, scope="module")
 
 
+@pytest.fixture(autouse=True)
+def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a password takes to check is tested with passwords; here it would only take that long."""
+    monkeypatch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+
+
 @pytest.fixture
 def world(databases: Databases, database_sort: str, tmp_path: Path) -> Iterator[World]:
     """A copy of a contest that was told once."""
-    told = databases.made(database_sort, "told", lambda blank: World(blank).tell().contest.engine.dispose())
+    told = databases.made(database_sort, "told", lambda blank: World(blank).tell().close())
     with copy_of(told, tmp_path / "contest") as made:
         world = World(made)
         yield world
-        world.contest.engine.dispose()
+        world.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from palestra.contest.rules.model import Quota
@@ -360,6 +361,7 @@ def error(status: int, **more: Any) -> public.ErrorPage:
     return public.ErrorPage(status=status, **more)
 
 
+@cache
 def pages() -> dict[str, tuple[str, public.Frame, Any]]:
     """Every page by a name: its template, its frame, what it is given."""
     by_organiser = {"viewer": ORGANISER}

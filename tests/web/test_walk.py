@@ -16,10 +16,8 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from argon2 import PasswordHasher
 
 from palestra.contest import visibility
-from palestra.contest.accounts import passwords
 from palestra.contest.log import events as e
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.api import transfers
@@ -265,12 +263,6 @@ def marked(databases: Databases) -> Callable[[str], tuple[dict[Time, Made], Told
     return cache(lambda sort: tell_all(databases, sort))
 
 
-@pytest.fixture(autouse=True)
-def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is walked here is who gets what; how long a password takes to check is tested elsewhere."""
-    monkeypatch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-
-
 @pytest.fixture
 def world_at(
     marked: Callable[[str], tuple[dict[Time, Made], Told]], database_sort: str, tmp_path: Path
@@ -281,7 +273,7 @@ def world_at(
     def at(time: Time) -> Marked:
         found, told = marked(database_sort)
         world = Marked(until.enter_context(copy_of(found[time], tmp_path / time)), told)
-        until.callback(world.contest.engine.dispose)
+        until.callback(world.close)
         world.mark("folder of the contest", str(tmp_path), lambda who, _: False)
         world.begin_upload()
         world.site.runs.catch_up()

@@ -14,6 +14,7 @@ from palestra.web.models import public as v
 from palestra.web.site import Site
 
 SHOWN_METRICS = 4  # columns of a board
+VERSION = version("palestra")  # read from a file, and every page says it
 
 
 def state_at(opens: int | None, closes: int | None, now: int) -> v.PhaseState:
@@ -49,7 +50,7 @@ def frame(site: Site, viewer: Viewer, csrf: str, path: str, notice: v.Notice | N
         matches=bool(state.matches),
         pack=next((phase.id for phase in rules.phases if phase.match), ""),
         notice=notice,
-        version=version("palestra"),
+        version=VERSION,
     )
 
 

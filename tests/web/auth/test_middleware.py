@@ -14,7 +14,7 @@ from palestra.contest.log import events as e
 from palestra.contest.storage.database import writing
 from palestra.contest.visibility import NOBODY, Viewer
 from palestra.web.actions.registry import ACTIONS
-from palestra.web.app import create_app
+from palestra.web.app import house
 from palestra.web.auth.middleware import BROWSER, HEADERS, SESSION, Caller
 from palestra.web.site.rendering import static
 from palestra.web.site.setup import Setup
@@ -40,7 +40,7 @@ def rebuilt(world: World, **setup: Any) -> None:
     """The same contest, set up in another way."""
     home = world.site.setup
     world.site = Site(world.contest, Setup(home.home, home.spool, **{"requests_per_s": 1e6, "burst": 10**6, **setup}))
-    world.app = create_app(world.site)
+    house(world.app, world.site)
 
 
 # Who

@@ -24,7 +24,7 @@ CASE = {"team": "t1", "case": "pick-1"}
 def world(blank: Made) -> Iterator[MatchWorld]:
     world = match_world(blank)
     yield world
-    world.contest.engine.dispose()
+    world.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def world(blank: Made, tiny: Callable[[str], Path]) -> Iterator[MatchWorld]:
     shutil.copytree(tiny("tabletop-manip-v1"), blank.folder / "table")
     world = MatchWorld(blank).tell()
     yield world
-    world.contest.engine.dispose()
+    world.close()
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.web.match.world import MatchWorld
 def table(blank: Made) -> Iterator[MatchWorld]:
     world = match_world.match_world(blank)
     yield world
-    world.contest.engine.dispose()
+    world.close()
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def weighted(blank: Made, monkeypatch: pytest.MonkeyPatch) -> Iterator[MatchWorl
         made = {key: Estimate(value) for key, value in metrics.items()}
         world.add(e.SubmissionAccepted(name), e.ResultMade(name, 1, made, world.put("{}"), ""), by="worker:w")
     yield world
-    world.contest.engine.dispose()
+    world.close()
 
 
 def test_what_is_published_stands_in_the_final_standing_on_the_board_and_on_a_certificate(
@@ -292,7 +292,7 @@ def test_a_rehearsal_has_no_final_score(blank: Made) -> None:
     publish(world, "t1")
     page = results(world.site, "m1", NOBODY)
     assert page.rehearsal and not page.has_final
-    world.contest.engine.dispose()
+    world.close()
 
 
 # The published pack
@@ -306,7 +306,7 @@ def test_everybody_can_read_the_pack_in_their_language(blank: Made, tiny: Callab
         assert "Technical manual" in nobody.get("/pack").text
         assert "规则第 1 版" in nobody.get("/pack?lang=zh").text
         assert nobody.get("/pack?phase=online").status_code == 409
-    world.contest.engine.dispose()
+    world.close()
 
 
 def test_a_contest_without_a_match_has_no_pack(nobody: As) -> None:

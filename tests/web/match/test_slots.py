@@ -19,7 +19,7 @@ AT_NINE = 1_668_906_000_000  # the same, in Shanghai
 def world(blank: Made) -> Iterator[MatchWorld]:
     world = match_world(blank)
     yield world
-    world.contest.engine.dispose()
+    world.close()
 
 
 @pytest.fixture
