@@ -108,7 +108,7 @@ class Draws:
     weights: NDArray[np.float64]  # (resamples, units)
 
 
-Text = str | Words  # what is English alone is looked up in i18n/reports.py
+Text = str | Words  # what is English alone is looked up in i18n/zh.toml
 Cell = Text | int | float | bool | None
 
 

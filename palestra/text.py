@@ -1,6 +1,8 @@
 """Small pieces of text that every room writes: a text in both languages, numbers, sizes, lengths of time."""
 
 import math
+import tomllib
+from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -66,3 +68,8 @@ def human_bytes(n: int) -> str:
     while size >= 999.95 and len(units) > 1:
         size, units = size / 1000, units[1:]
     return f"{size:.1f} {units[0]}"
+
+
+def read_phrases(file: Path) -> dict[str, str]:
+    """English texts or templates and their Chinese, from a file such as a challenge's zh.toml."""
+    return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from palestra.door import lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.i18n.faults import FAULT_PHRASES
     from palestra.i18n.phrasebook import Phrasebook
-    from palestra.i18n.reports import PHRASES, SENTENCES
-    from palestra.i18n.runs import ATTEMPTS, ENDINGS, FRAMES, VERIFICATIONS
+    from palestra.i18n.phrases import ATTEMPTS, ENDINGS, FAULT_PHRASES, FRAMES, PHRASES, SENTENCES, VERIFICATIONS
 else:
     __getattr__ = lazy_exports(__name__)

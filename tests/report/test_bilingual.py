@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from palestra import registry
-from palestra.i18n.reports import PHRASES
+from palestra.i18n.phrases import PHRASES
 from palestra.records import Table
 from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
 from palestra.report.page import Page, result_page, write_data_page, write_page

@@ -33,7 +33,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of, mean_of_means
-from palestra.text import Words
+from palestra.text import Words, read_phrases
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
@@ -363,7 +363,8 @@ def track(settings: Settings) -> Track:
             pictured="A second of EEG; from line to line the voltage at the top right. "
             "Green: the emotion that was shown. Orange: the answer.",
             caption=caption,
-            chinese={
+            chinese=read_phrases(Path(__file__).with_name("zh.toml"))
+            | {
                 **{emotion.name: emotion.name_zh for emotion in EMOTIONS},
                 **{emotion.valence: emotion.valence_zh for emotion in EMOTIONS},
             },

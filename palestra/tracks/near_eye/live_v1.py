@@ -38,6 +38,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of, mean_of_shares
+from palestra.text import read_phrases
 from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_format as live
 
@@ -210,6 +211,7 @@ def track(settings: Settings) -> Track:
         display=Display(
             error="error_deg",
             groups=("glasses",),
+            chinese=read_phrases(Path(__file__).with_name("live_zh.toml")),
             charts=charts,
             direction=("yaw_deg", "pitch_deg"),
             picture=picture,

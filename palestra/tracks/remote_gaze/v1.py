@@ -31,6 +31,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import Reduce, among, growth_of_means, mean_of_means
+from palestra.text import read_phrases
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.answers import read_answers, write_answers
 from palestra.tracks.remote_gaze.eyediap.measures import POINT, RAYS, judged, measured, unanswered, with_truth
@@ -48,40 +49,7 @@ PUBLISHED: dict[str, dict[str, dict[str, float]]] = {
 }
 
 VIDEOS: dict[eyediap.Which, str] = {"rgb_vga": "VGA", "rgb_hd": "HD", "depth": "D"}
-CHINESE = {
-    "own": "本人",
-    "others": "他人",
-    "elsewhere": "其他数据集",
-    "still": "头部静止",
-    "moving": "头部运动",
-    "evaluated": "参与评估",
-    "evaluation": "评估情况",
-    "Evaluation": "评估情况",
-    "By evaluation": "按评估情况",
-    "no target": "目标未知",
-    "no head": "头部未跟踪",
-    "not looking": "未注视目标",
-    "head pose": "头部姿态过大",
-    "learnt from": "已用于训练",
-    "experiment": "实验",
-    "Experiment": "实验",
-    "By experiment": "按实验",
-    "condition": "环境条件",
-    "Condition": "环境条件",
-    "By condition": "按环境条件",
-    "head": "头部",
-    "Head": "头部",
-    "By head": "按头部状态",
-    "Error over head pose": "不同头部姿态下的误差",
-    "mean angle (°)": "平均角度误差（°）",
-    "Orange: the way to the target.": "橙色：指向目标的视线。",
-    "Blue: the answer.": "蓝色：作答的视线。",
-    "Sessions": "记录",
-    "Session": "记录",
-    "Head tracked": "已跟踪头部",
-    "Not looking": "未注视",
-    "Videos": "视频文件",
-}
+CHINESE = read_phrases(Path(__file__).with_name("zh.toml"))
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of
-from palestra.text import Words
+from palestra.text import Words, read_phrases
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.settings import PERIOD_S, Settings
 
@@ -284,6 +284,7 @@ def track(settings: Settings) -> Track:
         display=Display(
             error="error",
             groups=("group",),
+            chinese=read_phrases(Path(__file__).with_name("zh.toml")),
             charts=charts,
             picture=picture,
             pictured="From the left: the table at the start, from the side and from above, and then at the end.",

@@ -71,7 +71,7 @@ def test_what_every_key_expects_is_told_in_chinese() -> None:
     found = list(unfit())
     assert len({error.expected for _, error in found}) > 20
     left = {(where, part) for where, error in found for part in (error.expected, error.found) if in_english(part)}
-    assert not left, "say it in Chinese in web/text/rule_phrases.py"
+    assert not left, "say it in Chinese in web/text/words/phrases_zh.toml"
 
 
 def test_what_is_wrong_with_a_line_is_told_in_chinese() -> None:
@@ -82,7 +82,7 @@ def test_what_does_not_fit_together_is_told_in_chinese() -> None:
     faults = [fault for text in FILES for fault in faults_of(text)]
     assert len({(fault.found, fault.expected) for fault in faults}) > 35
     left = {part for fault in faults for part in (fault.found, fault.expected) if in_english(part)}
-    assert left <= {"[phase]"}, "say it in Chinese in web/text/rule_phrases.py"
+    assert left <= {"[phase]"}, "say it in Chinese in web/text/words/phrases_zh.toml"
 
 
 def test_a_choice_is_told_with_its_words_as_they_are_written() -> None:
