@@ -1,5 +1,7 @@
 """Doors: a package's `__init__.py` names what others may import from it, and each name is imported on first use.
 
+    from palestra.door import TYPE_CHECKING, lazy_exports
+
     if TYPE_CHECKING:
         from palestra.scoring.score import load, score
     else:
@@ -13,6 +15,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING as TYPE_CHECKING
 from typing import Any
 
 

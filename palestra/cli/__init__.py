@@ -3,9 +3,7 @@
 May be touched only compatibly: commands, options, exit codes and JSON are relied upon (docs/commands.md).
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.cli.app import main

@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-from palestra.cli.options import (
-    DataOption,
-    LanguageOption,
-    TrackArgument,
-    data_of,
-    order_of,
-    reading,
-    require_outputs,
-)
+from palestra.cli.options import DataOption, LanguageOption, TrackArgument, data_of, order_of, reading, require_outputs
 from palestra.text import duration
 
 GUESSABLE = 1 << 64  # seeds below it can be tried out

@@ -5,9 +5,7 @@ log and queue stand below it; boards, decisions, setup, workers and archive use 
 log of a contest is read forever.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest import visibility

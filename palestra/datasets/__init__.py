@@ -3,9 +3,7 @@
 May be touched freely; the bytes of a made data set depend on its order alone, and other bytes are another data set.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.datasets import make, redact

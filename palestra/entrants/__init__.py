@@ -3,9 +3,7 @@
 May be touched only compatibly: messages and bundles are what contestants build on. Hostile input: all that they say.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.entrants import bundle, open, websocket_messages

@@ -3,9 +3,7 @@
 Changes published numbers.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.evaluation import result_table, run, solve, study

@@ -3,9 +3,7 @@
 May be touched freely; benchmarks and contest workers use it.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.executors.processes import Crashed, Ended, Executor, PinnedExecutor, ProcessExecutor, Raised

@@ -3,9 +3,7 @@
 Hostile input. May be touched only compatibly: what was accepted stays accepted, and a fault names its place.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.formats import csv_table

@@ -4,9 +4,7 @@ The rules of time are in stream.py and know no model, metric or format. Changes 
 versions stay readable.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.live import episode_run, run

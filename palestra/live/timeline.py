@@ -12,12 +12,7 @@ from palestra.live import episode_timeline
 from palestra.live.history import Story, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
-from palestra.live.timeline_figures import (
-    host_lateness,
-    latencies,
-    latency_over_time,
-    standings_chart,
-)
+from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart
 from palestra.records import Block, Cell, Table, Track
 from palestra.report import Languages, Page, book_of, in_both, metric_title, result_page, write_page
 from palestra.scoring import Place, Scored, board

@@ -3,9 +3,7 @@
 May be touched freely; charts and captions of one challenge belong into its own folder.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.report import figures, page

@@ -3,9 +3,7 @@
 Changes published numbers: changed scoring of a challenge is a new version of its track. The only room that joins truth.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.scoring import judged, leaderboard, score, score_file

@@ -3,9 +3,7 @@
 May be touched freely, but for addresses and API, which change only compatibly (docs/api.md). Hostile input: requests.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.server import Serve, run

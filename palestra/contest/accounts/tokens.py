@@ -63,11 +63,7 @@ POWERS: dict[Role, frozenset[str]] = {
     "viewer": frozenset({"read"}),
 }
 # What a link may be used for, each once.
-PURPOSES = {
-    "found": "become the first organiser",
-    "join": "join a team",
-    "reset": "choose a new password",
-}
+PURPOSES = {"found": "become the first organiser", "join": "join a team", "reset": "choose a new password"}
 
 
 class Key(msgspec.Struct, frozen=True):

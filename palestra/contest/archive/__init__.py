@@ -3,9 +3,7 @@
 May be touched only compatibly: archives that were written once must verify and restore forever (docs/exports.md).
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.archive import backup, export, signature, tables

@@ -110,13 +110,7 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 def export(
-    engine: Engine,
-    files: Files,
-    key: Key,
-    target: Path,
-    now: int,
-    without: Collection[str] = (),
-    public: bool = False,
+    engine: Engine, files: Files, key: Key, target: Path, now: int, without: Collection[str] = (), public: bool = False
 ) -> Exported:
     """Write a contest to an archive. Servers and workers may go on meanwhile."""
     return write(plan(engine, files, now, without, public), engine, files, key, target)

@@ -1,63 +1,12 @@
 """What an export says of itself to whoever opens it, in English and Chinese."""
 
 from collections.abc import Collection
+from pathlib import Path
 
 from palestra.contest.log import Head
 from palestra.contest.rules import Rules, told
 
-_README = """\
-# {name_en}
-
-{kind_en} of the contest `{contest}`, as of {as_of_en}, written by Palestra {palestra}.
-[中文](#如何校验)
-
-| file | what it is |
-|---|---|
-{files_en}
-| `verify.py` | checks all of this |
-| `manifest.json`, `manifest.sig`, `public.pem` | every file's SHA-256, signed with Ed25519, and the key |
-{without_en}
-## To check it
-
-    python verify.py
-
-needs nothing but Python. It computes every digest{chain_en} again. The signature is checked where the package
-`cryptography` is installed, or by hand:
-
-    openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
-
-A signature is worth as much as the key. The organiser can tell you whether the contest's key is
-
-    {fingerprint}
-{chain_text_en}{rebuild_en}
-CSV files are UTF-8; a text that a spreadsheet program would take for a formula has an apostrophe before it. Parquet
-files have the texts as they are.
-
-# {name_zh}
-
-{kind_zh}，比赛编号 `{contest}`，截至 {as_of_zh}，由 Palestra {palestra} 生成。
-
-| 文件 | 内容 |
-|---|---|
-{files_zh}
-| `verify.py` | 校验以上全部内容 |
-| `manifest.json`、`manifest.sig`、`public.pem` | 每个文件的 SHA-256、Ed25519 签名，以及验证签名所用的公钥 |
-{without_zh}
-## 如何校验
-
-    python verify.py
-
-只需 Python，无需其他软件。它会重新计算每个文件的摘要{chain_zh}。
-若已安装 `cryptography` 包，则同时验证签名；也可以手动验证：
-
-    openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
-
-签名是否可信取决于密钥。请向主办方核对，本次比赛的密钥指纹是否为
-
-    {fingerprint}
-{chain_text_zh}{rebuild_zh}
-CSV 文件采用 UTF-8 编码；可能被电子表格软件当作公式的文本，前面加了一个单引号。Parquet 文件中的文本保持原样。
-"""
+_README = Path(__file__).with_name("readme.md").read_text(encoding="utf-8")
 
 _CHAIN_EN = """
 `log.jsonl` has one event in each line: `seq`, `at` (milliseconds since 1970, UTC), `by`, `body` (JSON, as a text) and

@@ -3,9 +3,7 @@
 Changes published numbers: a board is a pure function of events, rules and time.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.boards import public_part, ranking

@@ -3,9 +3,7 @@
 May be touched freely; a new wish is a new function, and what it says in the log is a new kind of event.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.decisions import access, organiser, promotion, rescoring, rule_changes, submissions, teams

@@ -3,9 +3,7 @@
 Only as new events: kinds and fields are added with defaults, never changed, because old logs stay readable forever.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.log import chain, clock, events

@@ -135,9 +135,7 @@ def _kept_head(connection: Connection) -> Head:
 
 
 def verify_rows(
-    found: Iterable[Row],
-    known: Sequence[Head] = (),
-    advance: Callable[[int], None] | None = None,
+    found: Iterable[Row], known: Sequence[Head] = (), advance: Callable[[int], None] | None = None
 ) -> Verdict:
     faults: list[str] = []
     end = Head()

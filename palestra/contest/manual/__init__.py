@@ -3,9 +3,7 @@
 May be touched freely; its words are what teams prepare by.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.manual.blocks import Block, Cell, Code, Drawing, Grid, Heading, Pack, Points, Prose, Section

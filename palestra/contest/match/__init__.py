@@ -3,9 +3,7 @@
 Only as new events; a changed rule of scoring changes published numbers.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.match import events, marks, outcomes, state_machine, timetable, turn

@@ -9,17 +9,7 @@ import msgspec
 from palestra.contest.match import events as e
 from palestra.contest.match.events import Entry, MatchOpened
 from palestra.contest.match.rules import TOTAL_MS
-from palestra.contest.match.state import (
-    Appeal,
-    CaseState,
-    Held,
-    Note,
-    Ruling,
-    Signature,
-    Turn,
-    case_of,
-    unknown,
-)
+from palestra.contest.match.state import Appeal, CaseState, Held, Note, Ruling, Signature, Turn, case_of, unknown
 from palestra.contest.match.turn import has_time, is_over
 from palestra.errors import Told
 

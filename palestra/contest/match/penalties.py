@@ -88,10 +88,7 @@ def voided(turn: Turn, case: str) -> Penalty | None:
 
 def deducted(turn: Turn, case: str) -> Fraction:
     """From a case, or with "" from the whole."""
-    return sum(
-        (points_of(one.points) for one in turn.penalties.values() if _takes_from(one, case)),
-        start=Fraction(0),
-    )
+    return sum((points_of(one.points) for one in turn.penalties.values() if _takes_from(one, case)), start=Fraction(0))
 
 
 def _takes_from(penalty: Penalty, case: str) -> bool:

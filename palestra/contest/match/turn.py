@@ -9,18 +9,7 @@ from palestra.contest.match import events as e
 from palestra.contest.match.clock import shown
 from palestra.contest.match.events import Entry, MatchOpened
 from palestra.contest.match.rules import TOTAL_MS
-from palestra.contest.match.state import (
-    Attempt,
-    CaseState,
-    Digest,
-    Image,
-    Note,
-    Restart,
-    Scene,
-    Turn,
-    case_of,
-    unknown,
-)
+from palestra.contest.match.state import Attempt, CaseState, Digest, Image, Note, Restart, Scene, Turn, case_of, unknown
 from palestra.errors import Told
 
 
@@ -94,8 +83,7 @@ def image_frozen(opened: MatchOpened, turn: Turn, entry: Entry, body: e.ImageFro
         raise unknown("image of this team", "该队镜像", body.image, [image.image for image in turn.images])
     if turn.frozen and not body.reason:
         raise Told(
-            "An image is frozen already. To freeze another one, say why.",
-            "该队已有冻结的镜像。如需更换，请说明理由。",
+            "An image is frozen already. To freeze another one, say why.", "该队已有冻结的镜像。如需更换，请说明理由。"
         )
     turn.frozen = body.image
 

@@ -3,9 +3,7 @@
 May be touched only compatibly: files of running contests must stay readable (docs/contest-file.md).
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.rules import calendar, model, reader, values

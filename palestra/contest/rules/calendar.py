@@ -28,12 +28,7 @@ _WEEKDAYS = {
     "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
     "zh": ("周一", "周二", "周三", "周四", "周五", "周六", "周日"),
 }
-_UNITS = (
-    (DAY_MS, "day", "天"),
-    (HOUR_MS, "hour", "小时"),
-    (MINUTE_MS, "minute", "分钟"),
-    (SECOND_MS, "second", "秒"),
-)
+_UNITS = ((DAY_MS, "day", "天"), (HOUR_MS, "hour", "小时"), (MINUTE_MS, "minute", "分钟"), (SECOND_MS, "second", "秒"))
 
 
 def as_ms(moment: datetime) -> int:

@@ -64,10 +64,7 @@ PHASE = {
     "access": Key(values.choice("open", "requested")),
 }
 
-PROMOTION = {
-    "to": Key(values.identifier, needed=True),
-    "top": Key(values.whole(1, 100_000), needed=True),
-}
+PROMOTION = {"to": Key(values.identifier, needed=True), "top": Key(values.whole(1, 100_000), needed=True)}
 
 VERIFICATION = {
     "within": Key(values.working_days, field="working_days", needed=True),

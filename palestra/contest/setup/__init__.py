@@ -3,9 +3,7 @@
 May be touched freely; a contest that was set up before must still open.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.setup.init import begin

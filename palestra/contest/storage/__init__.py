@@ -3,9 +3,7 @@
 May be touched only compatibly: tables change by a migration. Hostile input: uploads.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.storage import downloads, tables

@@ -134,8 +134,5 @@ answered = Table(
 )
 
 settings = Table(
-    "settings",
-    metadata,
-    Column("name", String(60), primary_key=True),
-    Column("value", Text, nullable=False),
+    "settings", metadata, Column("name", String(60), primary_key=True), Column("value", Text, nullable=False)
 )

@@ -3,9 +3,7 @@
 Changes published numbers. Hostile input: everything that contestants hand in is opened here.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.workers.baselines import write_bundle

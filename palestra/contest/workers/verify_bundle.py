@@ -46,11 +46,7 @@ def verify(assignment: Assignment) -> Outcome:
         trials = sheet_of(assignment).trials
     run = _played if track.live else _predicted
     try:
-        with (
-            run(assignment, track, trials) as again,
-            _submitted(assignment, track, trials) as before,
-            our_part(),
-        ):
+        with run(assignment, track, trials) as again, _submitted(assignment, track, trials) as before, our_part():
             rows = differences(track, before, again.answers, tolerance)
             found = summed(rows)
             blocks = list(verify_bundle_report.blocks(track, trials, found, rows, tolerance))

@@ -127,11 +127,7 @@ def _lut(table: Tensor, px: Tensor) -> Tensor:
 def _compose(plates: Plates, at: Tensor, eye: Eye, lids: Lids, grid: Grid, cover: Tensor, value: Tensor) -> Tensor:
     """Grey levels of ball, lids and skin; see Renderer._compose."""
     rows = grid.rows[None, :, None]
-    upper, lower, crease = (
-        rows - lids.upper[:, None],
-        lids.lower[:, None] - rows,
-        rows - lids.crease[:, None],
-    )
+    upper, lower, crease = (rows - lids.upper[:, None], lids.lower[:, None] - rows, rows - lids.crease[:, None])
     blur = eye.row.blur_px[:, :, None]
     sharp = 1 / (0.6 + 0.5 * blur)
     beyond = lids.beyond[:, None]

@@ -338,16 +338,8 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("person",),
         study=STUDY,
-        stream=StreamAnswers(
-            sittings=partial(stream, settings=settings),
-            hear=hear,
-            signal=signal,
-        ),
-        dataset=Dataset(
-            make=make,
-            describe=describe,
-            hidden=("test",),
-        ),
+        stream=StreamAnswers(sittings=partial(stream, settings=settings), hear=hear, signal=signal),
+        dataset=Dataset(make=make, describe=describe, hidden=("test",)),
         display=Display(
             error="wrong",
             groups=("emotion", "valence", "video"),

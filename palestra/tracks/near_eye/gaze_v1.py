@@ -106,14 +106,9 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("person",),
         files=FileAnswers(
-            read=on_disk.read_submission,
-            write=on_disk.write_submission,
-            most_bytes=csv_table.most_bytes,
+            read=on_disk.read_submission, write=on_disk.write_submission, most_bytes=csv_table.most_bytes
         ),
-        dataset=Dataset(
-            make=make,
-            describe=describe,
-        ),
+        dataset=Dataset(make=make, describe=describe),
         display=Display(
             error="error_deg",
             groups=("people", "glasses", "sex", "group"),

@@ -199,10 +199,7 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("tester",),
         ties=("misses",),
-        stream=StreamAnswers(
-            sittings=lambda data: stream(data, settings),
-            hear=hear,
-        ),
+        stream=StreamAnswers(sittings=lambda data: stream(data, settings), hear=hear),
         dataset=Dataset(
             make=make,
             describe=describe,

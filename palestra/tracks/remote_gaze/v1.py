@@ -319,15 +319,8 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("person",),
         study=study(settings),
-        files=FileAnswers(
-            read=read_answers,
-            write=write_answers,
-        ),
-        dataset=Dataset(
-            make=make,
-            describe=describe,
-            in_part=partial(in_part, settings=settings),
-        ),
+        files=FileAnswers(read=read_answers, write=write_answers),
+        dataset=Dataset(make=make, describe=describe, in_part=partial(in_part, settings=settings)),
         display=Display(
             error="error_deg",
             groups=("experiment", "evaluation", "condition", "head"),

@@ -14,14 +14,7 @@ from palestra.tracks.tabletop.reference_layout import recorded
 from palestra.tracks.tabletop.simulator import case as table_case
 from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
 from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_WORDS, OR, name_of, sentence
-from palestra.tracks.tabletop.simulator.objects import (
-    CLEARANCE,
-    COLOURS,
-    KINDS,
-    Scene,
-    half_extents,
-    height_of,
-)
+from palestra.tracks.tabletop.simulator.objects import CLEARANCE, COLOURS, KINDS, Scene, half_extents, height_of
 from palestra.tracks.tabletop.simulator.objects import Thing as Placed
 
 GROUP_TITLES = {

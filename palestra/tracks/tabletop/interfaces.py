@@ -38,12 +38,7 @@ def interfaces(size: int, hz: int) -> Section:
     blocks: list[Block] = [
         Heading(Words("Observation", "观测")),
         observation(size),
-        Prose(
-            Words(
-                "Nothing in an observation tells whether anything is met.",
-                "观测中不含任何有关成败的信息。",
-            )
-        ),
+        Prose(Words("Nothing in an observation tells whether anything is met.", "观测中不含任何有关成败的信息。")),
         Heading(Words("Action", "动作")),
         Grid(
             (Words("numbers", "数目"), Words("meaning", "含义")),

@@ -265,10 +265,7 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("case",),
         ties=("total_s", "full", "variance"),
-        episode=EpisodeAnswers(
-            cases=partial(episode, settings=settings),
-            hear=hear,
-        ),
+        episode=EpisodeAnswers(cases=partial(episode, settings=settings), hear=hear),
         match=RefereedMatch(
             judged=judged,
             sheet=sheet,
@@ -276,11 +273,7 @@ def track(settings: Settings) -> Track:
             manual=partial(manual, settings=settings),
             rehearse=partial(rehearse, settings=settings),
         ),
-        dataset=Dataset(
-            make=make,
-            describe=describe,
-            hidden=("truth", "hidden"),
-        ),
+        dataset=Dataset(make=make, describe=describe, hidden=("truth", "hidden")),
         display=Display(
             error="error",
             groups=("group",),

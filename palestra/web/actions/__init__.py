@@ -3,9 +3,7 @@
 May be touched only compatibly: every action is also an API.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.actions import accounts, desk, teams

@@ -185,8 +185,7 @@ async def propose_rescoring(site: Site, caller: Caller, data: Propose) -> Done:
     """Score submissions again, as a set that can be looked at before it counts."""
     name = new_id("r")
     await site.act(
-        caller.viewer,
-        lambda state, now: rescoring.propose(state, now, name, data.phase, data.submissions, data.reason),
+        caller.viewer, lambda state, now: rescoring.propose(state, now, name, data.phase, data.submissions, data.reason)
     )
     return Done(name, go=f"/desk/rescorings/{name}")
 

@@ -67,8 +67,7 @@ async def accept_declaration(site: Site, caller: Caller, data: Accept) -> Done:
     """Accept the declaration of independence for a team that is there already: its text was changed, or is new."""
     viewer = caller.viewer
     await site.act(
-        viewer,
-        lambda state, now: teams.accept_declaration(state, now, viewer.team, data.declaration, viewer.account),
+        viewer, lambda state, now: teams.accept_declaration(state, now, viewer.team, data.declaration, viewer.account)
     )
     return Done(viewer.team)
 

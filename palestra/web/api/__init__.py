@@ -3,9 +3,7 @@
 May be touched only compatibly (docs/api.md). Hostile input.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.api.routes import READS, action_routes, keep_session

@@ -114,11 +114,7 @@ def hand_in(site: Site, found: Upload) -> str:
         return bound[0] == name
 
     try:
-        site.contest.act(
-            found.account,
-            lambda state, now: receive(state, now, sent),
-            once,
-        )
+        site.contest.act(found.account, lambda state, now: receive(state, now, sent), once)
     except PalestraError:
         if before := site.uploads.find(found.id).submission:  # by a request that came at the same moment
             return before

@@ -3,9 +3,7 @@
 Hostile input. May be touched with a test that attacks it.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.auth import oidc

@@ -3,9 +3,7 @@
 May be touched freely. Hostile input.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.forms.expired import require_own_form

@@ -3,9 +3,7 @@
 May be touched freely; a view shows nothing that is not the viewer's to know.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.match import opening, screen, slots, topics

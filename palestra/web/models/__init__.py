@@ -3,9 +3,7 @@
 May be touched only compatibly: the API sends these too.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.models import desk, live, missing, people, public, rules

@@ -3,9 +3,7 @@
 May be touched freely; a test walks every route as every role.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.pages.desk import DESK, FOR_ORGANISERS

@@ -3,9 +3,7 @@
 May be touched freely; what only the organiser may read goes to the log, never into an answer.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.responses.errors import PROBLEMS, answer_error, problem_of

@@ -3,9 +3,7 @@
 May be touched freely; it imports no other room of the web but models, stream and text.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.site.rendering import STATIC, render

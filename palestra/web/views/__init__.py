@@ -3,9 +3,7 @@
 May be touched freely; whatever is shown goes through palestra.contest's visibility.
 """
 
-from typing import TYPE_CHECKING
-
-from palestra.door import lazy_exports
+from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.views import (

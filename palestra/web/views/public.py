@@ -150,11 +150,7 @@ def rules_versions(state: State) -> list[v.RulesVersion]:
     """Newest first."""
     return [
         v.RulesVersion(
-            number=number,
-            at=one.announced_at,
-            counts_from=one.counts_from,
-            reason=one.reason,
-            url=f"/rules/{number}",
+            number=number, at=one.announced_at, counts_from=one.counts_from, reason=one.reason, url=f"/rules/{number}"
         )
         for number, one in reversed(list(enumerate(state.versions, 1)))
     ]

@@ -3,29 +3,16 @@
 May be touched freely; a changed answer changes the numbers that docs publish.
 """
 
+from functools import partial
+
 from palestra.records import Solution
 
+_solution = partial(Solution, "emotion-eeg-v1")
 SOLUTIONS = (
-    Solution(
-        track="emotion-eeg-v1",
-        name="entropy",
-        title="differential entropy, running normalisation, linear model",
-        learns=f"{__name__}.learner:Entropies",
-        plays=f"{__name__}.entropy:Linear",
-        weights="emotion_linear.npz",
-    ),
-    Solution(
-        track="emotion-eeg-v1",
-        name="evidence",
-        title="the linear model, with evidence carried over a video whose borders are inferred",
-        plays=f"{__name__}.evidence:Evidence",
-        weights="emotion_linear.npz",
-    ),
-    Solution(
-        track="emotion-eeg-v1",
-        name="network",
-        title="a small recurrent network on the same features",
-        plays=f"{__name__}.network:Network",
-        weights="emotion_network.onnx",
-    ),
-)
+    _solution("entropy", "differential entropy, running normalisation, linear model", weights="emotion_linear.npz",
+              learns=f"{__name__}.learner:Entropies", plays=f"{__name__}.entropy:Linear"),
+    _solution("evidence", "the linear model, with evidence carried over a video whose borders are inferred",
+              weights="emotion_linear.npz", plays=f"{__name__}.evidence:Evidence"),
+    _solution("network", "a small recurrent network on the same features", weights="emotion_network.onnx",
+              plays=f"{__name__}.network:Network"),
+)  # fmt: skip

@@ -127,7 +127,5 @@ def _requests() -> None:
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
     op.create_table(
-        "settings",
-        sa.Column("name", sa.String(60), primary_key=True),
-        sa.Column("value", sa.Text, nullable=False),
+        "settings", sa.Column("name", sa.String(60), primary_key=True), sa.Column("value", sa.Text, nullable=False)
     )
