@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import settings
 
 from palestra import registry
 from palestra.cli.app import main as cli_main
+from palestra.datasets import make
 from palestra.datasets.tiny import tiny_data
 from palestra.evaluation import solve
+from palestra.records import Order
 from tests.databases import Databases, Made, copy_of
 
 # pytest-xdist keeps the cores busy: threads beside them would wait for each other by spinning. Numpy takes notice where
@@ -49,6 +51,25 @@ def tiny(cache: Path) -> Callable[[str], Path]:
         with (cache / f"{track_id}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return tiny_data(registry.track(track_id))
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def unpictured(cache: Path) -> Callable[..., Path]:
+    """A data set without its pictures, made once however many processes ask, and apart from `tiny`."""
+
+    def get(track_id: str, size: Literal["tiny", "small"] = "tiny") -> Path:
+        track, order = registry.track(track_id), Order(size, 0, ("images",))
+        folder = cache / "unpictured" / f"{track_id}-{size}"
+        folder.parent.mkdir(exist_ok=True)
+        with (cache / f"unpictured {folder.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                aside = folder.with_suffix(".new")
+                make.run(track, order, make.plan(track, order), aside, lambda weight: None)
+                aside.rename(folder)
+        return folder
 
     return get
 

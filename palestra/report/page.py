@@ -84,10 +84,14 @@ def write_result(track: Track, scored: Scored, data: Path, file: Path, language:
     write_page(result_page(track, scored, data), file, language)
 
 
-def result_page(track: Track, scored: Scored, data: Path, extra: Sequence[Block] = (), pictures: bool = True) -> Page:
+def result_page(
+    track: Track, scored: Scored, data: Path, extra: Sequence[Block] = (), pictures: bool = True,
+    figures: Sequence[Block] | None = None,
+) -> Page:  # fmt: skip
     """The page of one result: numbers, figures, the worst trials, whatever else is given, where it comes from.
 
-    Pictures of trials have the truth drawn into them: contestants get the page without.
+    Pictures of trials have the truth drawn into them: contestants get the page without. Figures take longest, and who
+    has drawn them already gives them.
     """
     from palestra.report.galleries import galleries
 
@@ -96,7 +100,8 @@ def result_page(track: Track, scored: Scored, data: Path, extra: Sequence[Block]
     headline = (metric_title(track.ranks), number(estimate.value, track.ranks.unit), _interval(estimate, track.ranks))
     verdict = Verdict(result.entrant, result.valid, result.invalid_because, headline)
     lead = f"{track.id} · {scored.rows.height:,} trials"
-    blocks = [_summary(track, result), *_figures(track, scored), *_breakdowns(track, result),
+    drawn = figures_of(track, scored) if figures is None else figures
+    blocks = [_summary(track, result), *drawn, *_breakdowns(track, result),
               *(galleries(track, scored.rows, data) if pictures else ()), *extra, _provenance(result)]  # fmt: skip
     return Page(track.title, lead, blocks, verdict, track)
 
@@ -138,6 +143,11 @@ def _interval(estimate: Estimate, metric: Metric) -> str:
     if estimate.low is None or estimate.high is None:
         return NONE
     return f"{number(estimate.low, metric.unit)} – {number(estimate.high, metric.unit)}"
+
+
+def figures_of(track: Track, scored: Scored) -> list[Block]:
+    """What a result's page has drawn."""
+    return list(_figures(track, scored))
 
 
 def _figures(track: Track, scored: Scored) -> Iterator[Block]:

@@ -102,12 +102,9 @@ def sizes():
 
 
 @pytest.mark.parametrize(("track_id", "size"), sizes())
-def test_the_estimate_without_pictures_is_near(track_id, size, tmp_path):
-    track, order = registry.track(track_id), Order(size, 0, ("images",))
-    plan = make.plan(track, order)
-    cost = make.estimate(plan)
-    make.run(track, order, plan, tmp_path / "x", lambda weight: None)
-    real = sum(path.stat().st_size for path in (tmp_path / "x").rglob("*") if path.is_file())
+def test_the_estimate_without_pictures_is_near(track_id, size, unpictured):
+    cost = make.estimate(make.plan(registry.track(track_id), Order(size, 0, ("images",))))
+    real = sum(path.stat().st_size for path in unpictured(track_id, size).rglob("*") if path.is_file())
     assert 0.4 < cost.bytes / real < 2.5
 
 

@@ -177,8 +177,10 @@ def write_report(assignment: Assignment) -> Outcome:
     files, track = Files.open(assignment.files), track_of(assignment.phase)
     with files.local(assignment.file, "scores.parquet") as file:
         scored = score_file.load(file)
-    shown = public_part.shown(assignment.phase, track, scored) or scored
-    page, full = (_page(files, track, one, assignment, pictures) for one, pictures in ((shown, False), (scored, True)))
+    figures, part = report.figures_of(track, scored), public_part.shown(assignment.phase, track, scored)
+    full = _page(files, report.result_page(track, scored, data_of(assignment), figures=figures))
+    shown, theirs = (part, None) if part else (scored, figures)  # those of the whole would tell of the hidden part
+    page = _page(files, report.result_page(track, shown, data_of(assignment), pictures=False, figures=theirs))
     return Outcome((e.ReportMade(assignment.submission, assignment.file, page, full, assignment.rescoring),))
 
 
@@ -205,10 +207,10 @@ def _parquet(scored: Scored) -> bytes:
         return (Path(folder) / "scores.parquet").read_bytes()
 
 
-def _page(files: Files, track: Track, scored: Scored, assignment: Assignment, pictures: bool) -> str:
+def _page(files: Files, page: report.Page) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
-        report.write_page(report.result_page(track, scored, data_of(assignment), pictures=pictures), file, "both")
+        report.write_page(page, file, "both")
         return files.put_file(file)
 
 
