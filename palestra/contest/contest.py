@@ -10,10 +10,10 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
-from palestra.contest.log import VERSION, Body, Event, Now, State, apply, chain, fold, for_writing, unpacked, wall_clock
+from palestra.contest.log import VERSION, Body, Event, Now, State, apply, chain, for_writing, wall_clock
 from palestra.contest.queue import queue, tasks_after
+from palestra.contest.snapshot import Snapshot, hash_at, unpack
 from palestra.contest.storage import Files, reading, snapshots, writing
-from palestra.contest.storage import events as event_table
 
 _told = logging.getLogger("palestra.contest")
 SNAPSHOT_EVERY = 2_000  # events that may have to be folded again when a server starts
@@ -81,7 +81,7 @@ class Contest:
             if chain.last_seq(connection) <= self.state.seq:
                 return []
             events = list(chain.read(connection, after=self.state.seq))
-            self._take_in(events, _hash_at(connection, events[-1].seq))
+            self._take_in(events, hash_at(connection, events[-1].seq))
         return events
 
     def _take_in(self, events: Sequence[Event], digest: str) -> None:
@@ -103,14 +103,14 @@ class Contest:
         with reading(self.engine) as connection, _uncollected():
             newest = select(snapshots).where(snapshots.c.code == VERSION).order_by(snapshots.c.seq.desc()).limit(1)
             row = connection.execute(newest).first()
-            kept = _unpacked(row.state) if row and _hash_at(connection, row.seq) == row.hash else None
+            kept = unpack(row.state) if row and hash_at(connection, row.seq) == row.hash else None
             if kept:
                 self.state, self.kept = kept
                 self._snapshot_seq = self.state.seq
             for event in chain.read(connection, after=self.state.seq):
                 apply(self.state, event)
                 self.since_kept.append(event)
-            self.state.hash = _hash_at(connection, self.state.seq)
+            self.state.hash = hash_at(connection, self.state.seq)
         if not self.kept:
             self.since_kept.clear()
         self._keep_snapshot()
@@ -144,25 +144,9 @@ class Contest:
         packed = msgspec.msgpack.encode(Snapshot(msgspec.Raw(packed), beside))
         with writing(self.engine) as connection:
             connection.execute(delete(snapshots))
-            digest = _hash_at(connection, seq)
+            digest = hash_at(connection, seq)
             connection.execute(snapshots.insert().values(seq=seq, hash=digest, code=VERSION, state=packed))
         self._snapshot_seq = seq
-
-
-class Snapshot(msgspec.Struct):
-    """What is kept beside the log for a fast start."""
-
-    state: msgspec.Raw
-    beside: dict[str, bytes]  # what others keep that is computed from the state
-
-
-def _unpacked(packed: bytes) -> tuple[State, dict[str, bytes]] | None:
-    """Nothing where it is damaged: a snapshot is a copy of what the log says."""
-    try:
-        snapshot = msgspec.msgpack.decode(packed, type=Snapshot)
-        return unpacked(snapshot.state), snapshot.beside
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
 
 
 @contextmanager
@@ -174,22 +158,3 @@ def _uncollected() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def snapshot_fits(connection: Connection) -> bool:
-    """Whether the snapshot says what the log says. Who can edit a database can edit this copy, and leave the log."""
-    row = connection.execute(select(snapshots).order_by(snapshots.c.seq.desc()).limit(1)).first()
-    if row is None or row.code != VERSION or _hash_at(connection, row.seq) != row.hash:
-        return True  # nobody will use it
-    state, kept = fold(chain.read(connection, upto=row.seq)), _unpacked(row.state)
-    state.hash = row.hash
-    return kept is None or _opened(kept[0]) == state
-
-
-def _opened(state: State) -> State:
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=State)
-
-
-def _hash_at(connection: Connection, seq: int) -> str:
-    """Nothing where there is no such event."""
-    return str(connection.execute(select(event_table.c.hash).where(event_table.c.seq == seq)).scalar() or "")

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, delete, insert, select, update
 
 from palestra.contest import contest as contest_module
-from palestra.contest.contest import Contest, Snapshot, snapshot_fits
+from palestra.contest.contest import Contest
 from palestra.contest.decisions import organiser, submissions
 from palestra.contest.decisions.submissions import Sent
 from palestra.contest.log import chain
@@ -18,6 +18,7 @@ from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State
 from palestra.contest.queue import jobs
 from palestra.contest.rules.model import Quota
+from palestra.contest.snapshot import Snapshot, snapshot_fits
 from palestra.contest.storage.database import connect, reading, writing
 from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.tables import events as event_table

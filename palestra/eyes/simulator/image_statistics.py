@@ -65,13 +65,8 @@ _LINES = (
     _Line("iris", "54 / 78 / 103", "50 / 53 / 58", "{iris}"),
     _Line("sclera", "76 / 105 / 139", "58 / 64 / 69", "{sclera}"),
     _Line("skin", "84 / 122 / 143", "73 / 77 / 81", "{skin}"),
-    _Line(
-        "sd inside pupil / iris / sclera (median)",
-        "3 / 14 / 33",
-        "3 / 7 / 11",
-        "{pupil sd} / {iris sd} / {sclera sd}",
-        MEDIAN,
-    ),
+    _Line("sd inside pupil / iris / sclera (median)", "3 / 14 / 33",
+          "3 / 7 / 11", "{pupil sd} / {iris sd} / {sclera sd}", MEDIAN),
     _Line("pupil to iris contrast, levels", "21 / 48 / 75", "15 / 19 / 24", "{contrast}"),
     _Line("pupil edge, 10–90 % width, px", "6 / 8 / 11", "6 / 9 / 11", "{edge}"),
     _Line("pupil long axis, px", "43 / 57 / 76", "54 / 57 / 60", "{pupil axis}"),
@@ -82,34 +77,20 @@ _LINES = (
     _Line("pupil centre, of width and height", ".26–.63, .33–.63", ".49–.63, .55–.74", "{pupil x}, {pupil y}", RANGE),
     _Line("eye corner to corner, of width", ".80 / .99 / 1.0 (often cut off)", ".53 / .58 / .60", "{corner to corner}"),
     _Line("lid opening / eye width", ".28 / .41 / .52", ".25 / .27 / .31", "{opening}"),
-    _Line(
-        "share of sclera, iris, pupil (median)",
-        ".081, .077, .009",
-        ".033, .053, .010",
-        "{sclera share}, {iris share}, {pupil share}",
-        MEDIAN,
-    ),
-    _Line(
-        "bright spots on iris and pupil (≥ 235, ≥ 3 px)",
-        "4 / 9 / 16, area 4 / 15 / 37 px",
-        "3 / 4 / 6, area 4 / 11 / 20 px",
-        "{spots}, area {spot area} px",
-    ),
+    _Line("share of sclera, iris, pupil (median)", ".081, .077, .009",
+          ".033, .053, .010", "{sclera share}, {iris share}, {pupil share}", MEDIAN),
+    _Line("bright spots on iris and pupil (≥ 235, ≥ 3 px)", "4 / 9 / 16, area 4 / 15 / 37 px",
+          "3 / 4 / 6, area 4 / 11 / 20 px", "{spots}, area {spot area} px"),
     _Line("bright spots elsewhere", "15 / 60 / 117", "0 / 0 / 7", "{spots elsewhere}"),
     _Line("pixels ≥ 250", ".001 / .031 / .115", "≈ 0", "{burnt}"),
     _Line(
-        "left / right, top / bottom mean light", "1.2–1.8, .8–4.9", "1.2–1.3, 1.0–1.4", "{sideways}, {downwards}", RANGE
-    ),
+          "left / right, top / bottom mean light", "1.2–1.8, .8–4.9", "1.2–1.3, 1.0–1.4", "{sideways}, {downwards}", RANGE),
     _Line("corner / centre light", ".35 / .59 / .93", ".19 / .29 / .40", "{corners}"),
     _Line("pixels ≤ 10", ".05–.14", "0", "{black}", RANGE),
     _Line("neighbour difference sd inside the pupil", "1.9 / 2.3 / 15", "2.5 / 2.9 / 11", "{grain}"),
-    _Line(
-        "spectrum slope, log10 power per decade (.02–.22 cycles/px)",
-        "−3.2 / −2.8 / −2.4",
-        "−2.5 / −2.3 / −2.1",
-        "{slope}",
-    ),
-)
+    _Line("spectrum slope, log10 power per decade (.02–.22 cycles/px)", "−3.2 / −2.8 / −2.4",
+          "−2.5 / −2.3 / −2.1", "{slope}"),
+)  # fmt: skip
 
 
 def statistics(rng: np.random.Generator, people: int = 400, looks: int = 1) -> list[Row]:
