@@ -83,8 +83,8 @@ _LINES = (
           "3 / 4 / 6, area 4 / 11 / 20 px", "{spots}, area {spot area} px"),
     _Line("bright spots elsewhere", "15 / 60 / 117", "0 / 0 / 7", "{spots elsewhere}"),
     _Line("pixels ≥ 250", ".001 / .031 / .115", "≈ 0", "{burnt}"),
-    _Line(
-          "left / right, top / bottom mean light", "1.2–1.8, .8–4.9", "1.2–1.3, 1.0–1.4", "{sideways}, {downwards}", RANGE),
+    _Line("left / right, top / bottom mean light", "1.2–1.8, .8–4.9", "1.2–1.3, 1.0–1.4",
+          "{sideways}, {downwards}", RANGE),
     _Line("corner / centre light", ".35 / .59 / .93", ".19 / .29 / .40", "{corners}"),
     _Line("pixels ≤ 10", ".05–.14", "0", "{black}", RANGE),
     _Line("neighbour difference sd inside the pupil", "1.9 / 2.3 / 15", "2.5 / 2.9 / 11", "{grain}"),
