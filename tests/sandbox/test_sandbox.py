@@ -196,7 +196,7 @@ def test_a_bundle_that_is_not_there_is_told(ground):
 
 def test_nothing_is_left_on_the_host(ground):
     with ground.start("import time; time.sleep(100)", wall_s=0.2) as running:
-        keeper = running.keeper_pid
+        keeper = running._keeper.pid
         assert running.wait(10)
     assert not list(Path(tempfile.gettempdir()).glob(f"palestra-{keeper}-*"))
     assert not list(Path("/sys/fs/cgroup").rglob(f"palestra-{keeper}"))

@@ -26,9 +26,17 @@ def disc(radius=0.02):
     return GRID[np.hypot(*GRID.T) <= radius]
 
 
+def things_in(table):
+    """Every thing in sight, as its shape tells."""
+    seen = sight.patches(table.observe(["top"]))
+    found = sight.drawers(seen)
+    shapes = [sight.fit(patch, sight.kind_of(patch)) for patch in sight.loose(seen, found)]
+    return [sight.Sighted(drawer) for drawer in found] + shapes
+
+
 def look(*things):
     with Table(settle(Scene(things, HOME))) as table:
-        return sight.things(sight.patches(table.observe(["top"])))
+        return things_in(table)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +45,7 @@ def laid():
     found = []
     for case in draw_cases("small", 3, hidden=True):
         with Table(case.scene) as table:
-            found.append((case.scene.things, sight.things(sight.patches(table.observe(["top"])))))
+            found.append((case.scene.things, things_in(table)))
     return found
 
 
