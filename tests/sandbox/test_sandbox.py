@@ -35,7 +35,7 @@ def test_a_program_speaks_frames_over_its_socket(ground):
         pytest.skip("another Python, without our libraries")
     program = """
 import os, socket
-from palestra.entrants import frames
+from palestra.entrants import socket_frames as frames
 sock = socket.socket(fileno=int(os.environ["PALESTRA_FD"]))
 frame = frames.Receiver(sock).receive()
 frames.send(sock, frames.Header("answer", frame.header.number), [frame.arrays[0] * 2])
