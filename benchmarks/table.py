@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.tracks.tabletop.simulator import arm
-from palestra.tracks.tabletop.simulator.cases import draw_case
+from palestra.tracks.tabletop.simulator.case_generator import draw_case
 from palestra.tracks.tabletop.simulator.engine import mujoco
 from palestra.tracks.tabletop.simulator.objects import Scene, Thing
 from palestra.tracks.tabletop.simulator.table import PERIOD_S, SUBSTEPS, Table, settle

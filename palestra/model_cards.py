@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from palestra.errors import PalestraError, UnknownName
+from palestra.records import Solution
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -165,3 +166,15 @@ def _text(known: Card) -> str:
     for key, table in tables.items():
         lines += ["", f"[{key}]", *(f"{metric} = {value!r}" for metric, value in table.items())]
     return "\n".join(lines) + "\n"
+
+
+def weights_digest(solution: Solution) -> str:
+    """Of what it learnt beforehand, if anything: other weights give other answers from the same code."""
+    if solution.weights is None or not is_ready(solution):
+        return ""
+    return hashlib.sha256(path(Path(solution.weights).stem).read_bytes()).hexdigest()
+
+
+def is_ready(solution: Solution) -> bool:
+    """Whether it can answer here: some weights are too large to be shipped, and come with their training."""
+    return solution.weights is None or is_there(Path(solution.weights).stem)

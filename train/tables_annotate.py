@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from palestra import console, model_cards
 from palestra.annotation.overlay import overlay, sheet
-from palestra.eyes.reader.reader import Reading, read
+from palestra.eyes.reader.read_eye import Reading, read
 from palestra.eyes.simulator import optics
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from palestra import console, model_cards
 from palestra.eyes.cohort import flipped, headset, render
-from palestra.eyes.reader.reader import read
+from palestra.eyes.reader.read_eye import read
 from palestra.eyes.simulator.renderer import Picture, Renderer
 from palestra.eyes.simulator.scene import Camera, Look, Person, draw_person, mirrored, slipped
 from palestra.eyes.simulator.vectors import turn

@@ -5,8 +5,8 @@ The paper's size is too large for a test. This one is not for comparing solution
 
 from pathlib import Path
 
-from palestra import registry
-from palestra.evaluation import learner, solve
+from palestra import model_cards, registry
+from palestra.evaluation import solve
 from palestra.scoring import score
 from palestra.scoring.submission import collect
 from train.tables_page import markdown
@@ -25,7 +25,7 @@ SOLUTIONS = [
 
 def ready(track_id: str, name: str) -> bool:
     """Whether its weights are here."""
-    return learner.is_ready(registry.solution(track_id, name))
+    return model_cards.is_ready(registry.solution(track_id, name))
 
 
 def value_of(track_id: str, name: str, work: Path, size: str = "tiny") -> float:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.eyes.reader.ellipses import Ellipse
-from palestra.eyes.reader.picture import grey
-from palestra.eyes.reader.reader import Reading
+from palestra.eyes.reader.image_input import grey
+from palestra.eyes.reader.read_eye import Reading
 from palestra.report import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet
 
 NARROWEST, WIDEST = 640, 1280  # pixels that an overlay is wide

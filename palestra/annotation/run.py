@@ -24,7 +24,7 @@ from palestra.annotation.overlay import overlay, sheet
 from palestra.errors import PalestraError, Refused
 from palestra.eyes.reader.ellipses import Ellipse
 from palestra.eyes.reader.network import NAME
-from palestra.eyes.reader.reader import Reading, read
+from palestra.eyes.reader.read_eye import Reading, read
 from palestra.formats import read_bytes, write_bytes
 from palestra.parallel import in_processes
 from palestra.report import png, read_image

@@ -9,7 +9,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest import visibility
-    from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL, Contest, Decide
+    from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL, Also, Contest, Decide
     from palestra.contest.rehearsal import Attempt, Logged, Paper, Player, Rehearsal
     from palestra.contest.snapshot import snapshot_fits
     from palestra.contest.visibility import (

@@ -28,8 +28,8 @@ from palestra.contest.setup import Place
 from palestra.contest.storage import writing
 from palestra.contest.workers import write_bundle
 from palestra.errors import PalestraError
-from palestra.evaluation import is_ready
 from palestra.formats import write_bytes
+from palestra.model_cards import is_ready
 from palestra.records import Solution, Track
 from palestra.remote import Server
 

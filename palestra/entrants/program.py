@@ -19,7 +19,7 @@ from palestra.entrants.socket_frames import BadFrame, Frame, Header, Receiver, S
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
 from palestra.sandbox import sandbox
-from palestra.sandbox.process import Running
+from palestra.sandbox.running_program import Running
 from palestra.sandbox.sandbox import Backend, Limits
 from palestra.text import human_bytes
 

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 from palestra.errors import PalestraError, clip
-from palestra.sandbox.process import Running
+from palestra.sandbox.running_program import Running
 from palestra.sandbox.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.text import human_bytes
 

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palestra import model_cards
 from palestra.errors import PalestraError
-from palestra.records import Solution
 
 
 def load(learner: str) -> Any:
@@ -47,18 +45,6 @@ def digest(learner: str) -> str:
     for file in sorted(_files(Path(place), set())):
         sha.update(f"\n{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
     return sha.hexdigest()
-
-
-def weights_digest(solution: Solution) -> str:
-    """Of what it learnt beforehand, if anything: other weights give other answers from the same code."""
-    if solution.weights is None or not is_ready(solution):
-        return ""
-    return hashlib.sha256(model_cards.path(Path(solution.weights).stem).read_bytes()).hexdigest()
-
-
-def is_ready(solution: Solution) -> bool:
-    """Whether it can answer here: some weights are too large to be shipped, and come with their training."""
-    return solution.weights is None or model_cards.is_there(Path(solution.weights).stem)
 
 
 def _module(place: str) -> Any:

@@ -11,8 +11,8 @@ import polars as pl
 
 from palestra import console, registry
 from palestra.errors import PalestraError, UnknownName
-from palestra.evaluation.learner import weights_digest
 from palestra.formats import replacing
+from palestra.model_cards import weights_digest
 from palestra.parallel import in_processes
 from palestra.records import Solution, Track
 from palestra.scoring import code_digest

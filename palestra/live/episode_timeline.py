@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from palestra.live.history import read_acts
+from palestra.live.entrant_history import read_acts
 from palestra.live.scored_run import ScoredRun
 from palestra.records import Block, Cell, Table
 from palestra.text import duration

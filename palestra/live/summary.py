@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.live.history import SHARES, Story, read_acts, story_of
+from palestra.live.entrant_history import SHARES, Story, read_acts, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.metrics.quantiles import at_shares

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from palestra.live import episode_timeline
-from palestra.live.history import Story, story_of
+from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.live.history import SHARES, Floats, Story
+from palestra.live.entrant_history import SHARES, Floats, Story
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Chart, Track
 from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, drawn, metric_title, svg

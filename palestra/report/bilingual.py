@@ -8,7 +8,6 @@ import html
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Literal
 
 from markupsafe import Markup, escape
 
@@ -16,8 +15,6 @@ from palestra.i18n import PHRASES, SENTENCES, Phrasebook
 from palestra.records import Text, Track
 from palestra.text import Words
 
-Language = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = ("en", "zh")
 CODES = {"en": "en", "zh": "zh-CN"}
 _PAIR = re.compile(r'<(t?span) class="en">([^<]*)</\1><\1 class="zh">([^<]*)</\1>')
 _WORDS = re.compile(r"(<text\b[^>]*>)([^<]*)(</text>)")

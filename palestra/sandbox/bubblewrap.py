@@ -8,8 +8,8 @@ which the user stays who it is; what that user can read, it can bind.
 
 import os
 
-from palestra.sandbox.namespaces import DEVICE_LINKS, DEVICES
 from palestra.sandbox.plan import Plan
+from palestra.sandbox.private_root import DEVICE_LINKS, DEVICES
 
 NEEDED_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")  # for setpriv, which gives them up
 

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import NoReturn
 
-from palestra.sandbox import bubblewrap, landlock, namespaces, seccomp
+from palestra.sandbox import bubblewrap, landlock, private_root, seccomp
 from palestra.sandbox.plan import SOCKET_FD, Plan
 
 DESCRIPTORS = 1024
@@ -94,15 +94,15 @@ def _bubblewrap(plan: Plan, uid: int | None, status: int) -> NoReturn:
 
 
 def _landlock(plan: Plan, uid: int | None) -> None:
-    devices = [f"/dev/{name}" for name in namespaces.DEVICES]
+    devices = [f"/dev/{name}" for name in private_root.DEVICES]
     writable = [target for _, target in plan.writable]
     if plan.namespaces:
-        namespaces.enter(plan)
+        private_root.enter(plan)
         readable = ["/"]
         writable.append("/tmp")
     else:
         readable = [target for _, target in plan.readable] + list(PROC)
-    namespaces.become(uid)
+    private_root.become(uid)
     # /proc/self is this very process by now; its children have none.
     landlock.restrict(readable, writable + devices)
     seccomp.apply(seccomp.program(plan.alone))

@@ -19,9 +19,9 @@ from pathlib import Path
 import msgspec
 
 from palestra.errors import PalestraError
-from palestra.sandbox import mounts
+from palestra.sandbox import visible_files
 from palestra.sandbox.plan import SOCKET_FD, Plan
-from palestra.sandbox.process import Running
+from palestra.sandbox.running_program import Running
 
 PYTHON = sys.executable  # the interpreter that programs are run with; it is the same one inside
 GIB = 1 << 30
@@ -88,12 +88,12 @@ def plan(
 ) -> Plan:
     """What the keeper is told."""
     alone = backend.name == "bubblewrap" or (backend.name == "landlock" and backend.namespaces)
-    bound, links = mounts.system()
-    bundle = _pair(sees.bundle, mounts.BUNDLE, alone)
-    site = [_pair(sees.site, mounts.SITE, alone)] if sees.site else []
-    data = [_pair(sees.data, mounts.DATA, alone)] if sees.data else []
-    answer = [_file_pair(sees.answer, mounts.ANSWER, alone)] if sees.answer else []
-    pairs = [*bound, *mounts.interpreter(), bundle, *data, *([] if sees.site_writable else site)]
+    bound, links = visible_files.system()
+    bundle = _pair(sees.bundle, visible_files.BUNDLE, alone)
+    site = [_pair(sees.site, visible_files.SITE, alone)] if sees.site else []
+    data = [_pair(sees.data, visible_files.DATA, alone)] if sees.data else []
+    answer = [_file_pair(sees.answer, visible_files.ANSWER, alone)] if sees.answer else []
+    pairs = [*bound, *visible_files.interpreter(), bundle, *data, *([] if sees.site_writable else site)]
     _check_reachable(backend, alone, [*pairs, *answer], [sees.bundle, *([sees.data] if sees.data else [])])
     least = minimal_environment(bundle[1], site[0][1] if site else None)
     told = {"PALESTRA_FD": str(SOCKET_FD)} if has_socket else {}
@@ -103,11 +103,11 @@ def plan(
         command=list(command),
         folder=bundle[1],
         environment=least | dict(environment or {}) | told,
-        readable=mounts.arrange(pairs),
+        readable=visible_files.arrange(pairs),
         links=links,
         namespaces=alone,
         groups=backend.groups,
-        package=str(mounts.PACKAGE),
+        package=str(visible_files.PACKAGE),
         scratch=tempfile.gettempdir(),
         bwrap=shutil.which("bwrap") or "",
         setpriv=shutil.which("setpriv") or "",
@@ -126,7 +126,7 @@ def minimal_environment(bundle: str, site: str | None) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "USER": "entrant",
         "LOGNAME": "entrant",
-        "PYTHONPATH": mounts.import_path(site),
+        "PYTHONPATH": visible_files.import_path(site),
         "PYTHONUNBUFFERED": "1",  # what it printed before it was killed is kept
         "PYTHONDONTWRITEBYTECODE": "1",
         "PALESTRA_BUNDLE": bundle,
@@ -159,8 +159,8 @@ def _check_reachable(backend: Backend, alone: bool, pairs: Sequence[tuple[str, s
     mounts of its own it must also be able to walk to them."""
     if os.getuid() != 0 or not backend.contains:
         return
-    closed = next(filter(None, map(mounts.unreadable, own)), "")
-    closed = closed or ("" if alone else mounts.closed_to_others(source for source, _ in pairs))
+    closed = next(filter(None, map(visible_files.unreadable, own)), "")
+    closed = closed or ("" if alone else visible_files.closed_to_others(source for source, _ in pairs))
     if closed:
         raise PalestraError(
             f"{closed} is closed to other users, and a program runs as a user without privileges: chmod o+rX it."

@@ -21,11 +21,11 @@ from palestra.web.api import READS, TRANSFERS, action_routes
 from palestra.web.auth import Gate
 from palestra.web.forms import do, require_own_form
 from palestra.web.health import OPERATING
+from palestra.web.log_tail import channels_of, follow
 from palestra.web.match import HALL, MATCHES, opening, slots
 from palestra.web.pages import DESK, OUTSIDE, PAGES
 from palestra.web.responses import PROBLEMS, answer_error
 from palestra.web.site import STATIC, Site
-from palestra.web.tail import channels_of, follow
 from palestra.web.topics import live, touched
 
 WITH_ACTIONS = (accounts, desk, opening, slots, teams)  # an action is declared when its module is imported

@@ -15,7 +15,7 @@ from palestra.contest.log import events as e
 from palestra.contest.match import MatchBody
 from palestra.errors import Missing
 from palestra.web.auth import language_of, viewer_from
-from palestra.web.match import screen
+from palestra.web.match import hall_screen
 from palestra.web.match import topics as match_live
 from palestra.web.models import LiveNews
 from palestra.web.site import Site, render
@@ -27,7 +27,7 @@ from palestra.web.views import live as show_live
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 TOPICS = {  # in Chinese
     "board": "排行榜", "submission": "提交", "submissions": "提交列表", "home": "首页", "desk": "工作台",
-    "data": "数据", "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **screen.TOPICS,
+    "data": "数据", "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **hall_screen.TOPICS,
 }  # fmt: skip
 NAMES = tuple(TOPICS)
 ONLY_ONE = ("home", "desk", "data")  # whatever else is asked of them would be the same, written once more
@@ -67,7 +67,7 @@ def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> d
     """One topic as this viewer sees it. Its name says all that what is written depends on."""
     if name in match_live.TOPICS and (found := match_live.topic_of(site, viewer, language, name, what)):
         return found
-    if name in screen.TOPICS and (found := screen.topic_of(site, language, what)):
+    if name in hall_screen.TOPICS and (found := hall_screen.topic_of(site, language, what)):
         return found
     makers: dict[str, Callable[[], object | None]] = {
         "board": lambda: public.board(site, what, viewer),

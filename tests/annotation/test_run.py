@@ -15,7 +15,7 @@ from palestra.annotation import run
 from palestra.annotation.image_size import size_of
 from palestra.annotation.overlay import overlay
 from palestra.errors import PalestraError
-from palestra.eyes.reader.reader import read
+from palestra.eyes.reader.read_eye import read
 from tests.eye_networks import drawn_eye, standing_in
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from palestra import model_cards
 from palestra.errors import PalestraError
 from palestra.evaluation import learner
 from palestra.records import Solution
@@ -69,9 +70,9 @@ def _compare_digests(tmp_path):
     digests = []
     for content in (b"one", b"two", b"one"):
         (tmp_path / "w.npz").write_bytes(content)
-        digests.append(learner.weights_digest(learnt))
+        digests.append(model_cards.weights_digest(learnt))
     assert digests[0] == digests[2] != digests[1]
-    assert learner.weights_digest(Solution(track="t", name="unlearnt", title="")) == ""
+    assert model_cards.weights_digest(Solution(track="t", name="unlearnt", title="")) == ""
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from palestra import registry
 from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation import solve
-from palestra.evaluation.learner import is_ready
 from palestra.eyes.pupil import find_pupil, read_grey
 from palestra.eyes.regression import fit_ridge
+from palestra.model_cards import is_ready
 from palestra.scoring import score
 from palestra.scoring.submission import collect
 from palestra.tracks.eye_segmentation import format as openeds

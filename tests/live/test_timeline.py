@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from palestra.live.answers import answers_of
-from palestra.live.history import Story, story_of
+from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recorder, Recording
 from palestra.live.scored_run import ScoredRun, hear_recorded
 from palestra.live.summary import summary_lines

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from palestra.records import Chart, Display, Estimate, Gallery, Metric, Table, Track
+from palestra.records import Chart, Dataset, Display, Estimate, Gallery, Metric, Table, Track
 from palestra.reduce import mean_of, mean_over
 from palestra.report.labels import as_text
 from palestra.report.page import Page, write_data_page, write_page, write_result
@@ -246,9 +246,8 @@ def test_a_data_page_pictures_files_where_trials_need_the_truth(track, tmp_path)
         (tmp_path / name).mkdir(parents=True)
         for i in range(20):
             cv2.imwrite(str(tmp_path / name / f"{i:02d}.png"), np.zeros((4, 6), np.uint8))
-    described = dataclasses.replace(
-        track, describe=lambda data: [Table("What it holds", ["kind", "n"], [["eyes", 1200]])]
-    )
+    dataset = Dataset(describe=lambda data: [Table("What it holds", ["kind", "n"], [["eyes", 1200]])])
+    described = dataclasses.replace(track, dataset=dataset)
     write_data_page(described, tmp_path, tmp_path / "data.html")
     page = read(tmp_path / "data.html")
     assert "What it holds" in page.text and "1,200" in page.text

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra.sandbox import backends, mounts, sandbox
-from palestra.sandbox.process import Report, Running
+from palestra.sandbox import backends, sandbox, visible_files
+from palestra.sandbox.running_program import Report, Running
 from palestra.sandbox.sandbox import Backend, Limits
 
 SHORT = Limits(memory_bytes=1 << 28, pids=24, cpu_s=5, wall_s=5, tmp_bytes=1 << 20, output_bytes=4096)
@@ -95,11 +95,11 @@ def _ground(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
 
 def _bare(monkeypatch: pytest.MonkeyPatch) -> str:
     """The interpreter that a program without mounts of its own can reach: ours may be in a closed home."""
-    if os.getuid() != 0 or not mounts.closed_to_others(source for source, _ in mounts.interpreter()):
+    if os.getuid() != 0 or not visible_files.closed_to_others(source for source, _ in visible_files.interpreter()):
         return sandbox.PYTHON
     if not Path(SYSTEM_PYTHON).exists():
         pytest.skip("this Python is in a closed folder, and there is no other")
-    monkeypatch.setattr(mounts, "interpreter", list)
+    monkeypatch.setattr(visible_files, "interpreter", list)
     return SYSTEM_PYTHON
 
 

@@ -16,7 +16,7 @@ import pytest
 from palestra.entrants import socket_frames
 from palestra.errors import PalestraError
 from palestra.sandbox import backends, sandbox
-from palestra.sandbox.process import Running
+from palestra.sandbox.running_program import Running
 from palestra.sandbox.sandbox import Limits
 from tests import ROOT
 from tests.entrants.programs import DAEMONS, TRIES, until
@@ -35,7 +35,7 @@ def test_a_program_speaks_frames_over_its_socket(ground):
         pytest.skip("another Python, without our libraries")
     program = """
 import os, socket
-from palestra.entrants import frames
+from palestra.entrants import socket_frames as frames
 sock = socket.socket(fileno=int(os.environ["PALESTRA_FD"]))
 frame = frames.Receiver(sock).receive()
 frames.send(sock, frames.Header("answer", frame.header.number), [frame.arrays[0] * 2])
@@ -196,7 +196,7 @@ def test_a_bundle_that_is_not_there_is_told(ground):
 
 def test_nothing_is_left_on_the_host(ground):
     with ground.start("import time; time.sleep(100)", wall_s=0.2) as running:
-        keeper = running.keeper_pid
+        keeper = running._keeper.pid
         assert running.wait(10)
     assert not list(Path(tempfile.gettempdir()).glob(f"palestra-{keeper}-*"))
     assert not list(Path("/sys/fs/cgroup").rglob(f"palestra-{keeper}"))

@@ -41,12 +41,6 @@ RUNS = (
     "q1w2e3r4t5y6u7i8o9p0",
 )
 
-RULES = Words(
-    en=f"At least {SHORTEST} characters; not your name, and none of the most common passwords. Several words in a row "
-    "are easy to keep in mind and hard to guess.",
-    zh=f"至少 {SHORTEST} 个字符；不能是您的用户名，也不能是常见密码。把几个词连在一起，既好记又难猜。",
-)
-
 Hashed = NewType("Hashed", str)
 
 

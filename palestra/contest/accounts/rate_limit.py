@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, not_, or_, select
 
-from palestra.contest.storage import reading, tries, writing
+from palestra.contest.storage import tries, writing
 
 SECOND_MS = 1_000
 HOUR_MS = 3_600 * SECOND_MS
@@ -34,25 +34,14 @@ ADDRESS = Slope(free=20, first_ms=2 * SECOND_MS, longest_ms=300 * SECOND_MS)
 NAME = Slope(free=30, first_ms=SECOND_MS, longest_ms=30 * SECOND_MS)
 
 
-def allowed(engine: Engine, what: str, now: int, limit: int, window_ms: int) -> int:
-    """0 where that was done less than `limit` times in the window; else ms until it may be done again."""
-    with reading(engine) as connection:
-        return _wait_in_window(connection, _kept(what), now, limit, window_ms)
-
-
 def take(engine: Engine, what: str, now: int, limit: int, window_ms: int) -> int:
-    """As `allowed`, and it is noted where it may be done: of many at the same moment, no more than the limit pass."""
+    """0 where that was done less than `limit` times in the window, and it is noted; else ms until it may be done again.
+    Of many at the same moment, no more than the limit pass."""
     with writing(engine) as connection:
         wait_ms = _wait_in_window(connection, _kept(what), now, limit, window_ms)
         if not wait_ms:
             _add(connection, _kept(what), now)
     return wait_ms
-
-
-def note(engine: Engine, what: str, now: int) -> None:
-    """Count that it was done."""
-    with writing(engine) as connection:
-        _add(connection, _kept(what), now)
 
 
 def sweep(connection: Connection, now: int) -> None:

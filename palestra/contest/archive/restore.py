@@ -6,7 +6,7 @@ import typer
 
 from palestra import console
 from palestra.contest import Contest
-from palestra.contest.archive import backup, rebuild, recompute_results, signature
+from palestra.contest.archive import backup, recompute_results, restore_export, signature
 from palestra.contest.log import parse_head, wall_clock
 from palestra.contest.setup import Place
 from palestra.contest.storage import Files, sqlite_address
@@ -53,10 +53,10 @@ def data_to_copy(place: Place, contest: Contest) -> str:
 
 
 def _rebuild(place: Place, archive: Path, database: str, files: str, key: str, heads: list[str]) -> None:
-    verdict = rebuild.rebuild(archive, database, files, wall_clock(), key, [parse_head(head) for head in heads])
+    verdict = restore_export.rebuild(archive, database, files, wall_clock(), key, [parse_head(head) for head in heads])
     typer.echo(str(verdict))
     if not place.file.exists():
-        with rebuild.Archive(archive) as opened:
+        with restore_export.Archive(archive) as opened:
             text = opened.rules_text()
         if text is None:
             raise PalestraError(f"{archive} has no contest file in it: write {place.file} yourself, then serve it.")

@@ -6,7 +6,7 @@ store, and an event keeps its digest.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -436,8 +436,3 @@ def decode(text: str | bytes) -> Body:
 
 def kind_of(body: Body) -> str:
     return str(type(body).__struct_config__.tag)
-
-
-def as_json(event: Event) -> dict[str, Any]:
-    """An event as exports and the audit page show it."""
-    return {"seq": event.seq, "at": event.at, "by": event.by, **msgspec.to_builtins(event.body)}

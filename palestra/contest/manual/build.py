@@ -14,7 +14,7 @@ import msgspec
 from palestra.contest.log import State, Version
 from palestra.contest.manual.blocks import Amendment, Block, Grid, Heading, Pack, Prose, Section
 from palestra.contest.manual.protocol import protocol, scoring
-from palestra.contest.manual.timetable import times
+from palestra.contest.manual.timetable_section import times
 from palestra.contest.match import Match, cases_of, match_rules, phase_of_match
 from palestra.contest.rules import Phase, Rules, encode, told, track_of
 from palestra.datasets import make

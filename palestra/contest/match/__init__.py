@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from palestra.contest.match.cross_check import numbers_again
     from palestra.contest.match.event_kinds import Part, Who
     from palestra.contest.match.events import Entry, MatchBody, MatchOpened, Slot, SlotsPlanned
-    from palestra.contest.match.fold import apply, at_time, opened, take_in, team_of
     from palestra.contest.match.marks import Standing, counted
+    from palestra.contest.match.on_site_ranking import Placed, Tally, ranked, tallies, tally, why, with_online
     from palestra.contest.match.outcomes import outcomes_of
     from palestra.contest.match.penalties import deducted
-    from palestra.contest.match.ranking import Placed, Tally, ranked, tallies, tally, why, with_online
-    from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
+    from palestra.contest.match.reducer import apply, at_time, opened, take_in, team_of
     from palestra.contest.match.results import at_the_time, note_result
     from palestra.contest.match.rules import TOTAL_MS, MatchRules, match_rules, phase_of_match, weights_of
+    from palestra.contest.match.simulated_case import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
     from palestra.contest.match.state import Appeal, CaseState, Match, Note, OnSite, Penalty, Scene, Turn, case_of
     from palestra.contest.match.state_machine import decide
     from palestra.contest.match.timetable import timetable_of

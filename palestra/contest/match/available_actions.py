@@ -12,8 +12,8 @@ from palestra.contest.match.checks import check
 from palestra.contest.match.consequences import LABELS, cost_of
 from palestra.contest.match.event_kinds import KINDS, UNDO, Who
 from palestra.contest.match.events import MatchBody
-from palestra.contest.match.fold import at_time, last_of, names_of, team_of
 from palestra.contest.match.marks import agreed_on, attempts_that_count, compared, standing_of
+from palestra.contest.match.reducer import at_time, last_of, names_of, team_of
 from palestra.contest.match.state import CaseState, Match, Turn, case_of
 from palestra.contest.match.turn import current, is_over, running_case
 from palestra.errors import Told

@@ -9,7 +9,7 @@ import msgspec
 from palestra.contest.match import events as e
 from palestra.contest.match.event_kinds import KINDS, REASONED, SETUP, TURN, UNDO, Who
 from palestra.contest.match.events import Entry, MatchBody, MatchOpened
-from palestra.contest.match.fold import message, names_of, put, refold, step, team_of
+from palestra.contest.match.reducer import message, names_of, put, refold, step, team_of
 from palestra.contest.match.setup import completed, none_has_begun
 from palestra.contest.match.state import Log, Match, Setup, Turn, copy_of
 from palestra.contest.rules import require_reason

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from palestra.contest.match.cases import cases_of
 from palestra.contest.match.events import Entry
-from palestra.contest.match.fold import at_time, fold
 from palestra.contest.match.marks import can_be_played, counted, standing_of
 from palestra.contest.match.penalties import deducted, voided
+from palestra.contest.match.reducer import at_time, fold
 from palestra.contest.match.state import CaseState, Match, Turn
 from palestra.contest.match.turn import running_case
 from palestra.scoring import Ended, Judged

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from palestra.contest.match.on_site_ranking import Tally, tally
 from palestra.contest.match.outcomes import outcomes_of
 from palestra.contest.match.penalties import deducted, disqualified
-from palestra.contest.match.ranking import Tally, tally
 from palestra.contest.match.state import Match, OnSite
 
 Results = dict[str, dict[str, list[OnSite]]]  # by phase and team, in the order that they were made

@@ -7,7 +7,7 @@ from palestra.contest.match.available_actions import options
 from palestra.contest.match.checks import check
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.events import MatchBody, MatchOpened
-from palestra.contest.match.fold import team_of
+from palestra.contest.match.reducer import team_of
 from palestra.contest.match.setup import check_opening
 from palestra.contest.match.state import Match
 from palestra.contest.rules import Role

@@ -6,7 +6,7 @@ May be touched only compatibly: files of running contests must stay readable (do
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.contest.rules import calendar, model, reader, values
+    from palestra.contest.rules import calendar, model, reader, value_parsers
     from palestra.contest.rules.calendar import NEVER, as_ms, duration, expected_name, local, quota_told, told
     from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
     from palestra.contest.rules.model import (
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from palestra.contest.rules.reader import parse, read, template
     from palestra.contest.rules.text import require_reason
-    from palestra.contest.rules.values import Unfit, opening
+    from palestra.contest.rules.value_parsers import Unfit, opening
     from palestra.contest.rules.writer import written
 else:
     __getattr__ = lazy_exports(__name__)

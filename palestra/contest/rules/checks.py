@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from palestra import registry
 from palestra.contest.rules.model import Phase, Rules
 from palestra.contest.rules.toml_lines import Path
-from palestra.contest.rules.values import hint
+from palestra.contest.rules.value_parsers import hint
 from palestra.errors import PalestraError
 from palestra.records import Track
 

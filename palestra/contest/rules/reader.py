@@ -9,7 +9,7 @@ from pathlib import Path as File
 from typing import Any
 
 from palestra.contest.rules import calendar
-from palestra.contest.rules import values as rule_values
+from palestra.contest.rules import value_parsers as rule_values
 from palestra.contest.rules.checks import Draft, Problem, problems, track_problems
 from palestra.contest.rules.keys import AWARD, CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
 from palestra.contest.rules.model import Award, MatchPlan, Phase, Promotion, Rules, Verification

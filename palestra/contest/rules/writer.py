@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from palestra.contest.rules import calendar, values
+from palestra.contest.rules import calendar, value_parsers
 from palestra.contest.rules.keys import AWARD, CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key
 from palestra.contest.rules.model import Quota, Rules
 from palestra.text import Words
@@ -87,7 +87,7 @@ def _escaped(quoted: str) -> str:
 def _words(value: Words, zone: str) -> str:
     if not value.zh:
         return _text(value.en)
-    both = ((language, getattr(value, language)) for language in values.LANGUAGES)
+    both = ((language, getattr(value, language)) for language in value_parsers.LANGUAGES)
     return "{ " + ", ".join(f"{language} = {_text(text)}" for language, text in both if text) + " }"
 
 
@@ -103,7 +103,7 @@ def _days(value: tuple[str, ...], zone: str) -> str:
     return "[" + ", ".join(value) + "]"
 
 
-def _moment(read: values.Reader, day_adds: timedelta) -> Writer:
+def _moment(read: value_parsers.Reader, day_adds: timedelta) -> Writer:
     """A day where the time is the one that a day stands for; else a time on the clocks of the zone, with its offset
     where clocks showed it twice."""
 
@@ -117,10 +117,10 @@ def _moment(read: values.Reader, day_adds: timedelta) -> Writer:
     return write
 
 
-def _reads_as(read: values.Reader, candidate: Any, zone: str) -> Any:
+def _reads_as(read: value_parsers.Reader, candidate: Any, zone: str) -> Any:
     try:
         return read(candidate, zone)
-    except values.Unfit:
+    except value_parsers.Unfit:
         return None
 
 
@@ -138,9 +138,9 @@ def _quota(value: Quota, zone: str) -> str:
 def _size(value: int, zone: str) -> str:
     """By the first unit of which it is one or more, and with which it reads back as the same."""
     for unit in SIZES:
-        count = value / values.size(f"1 {unit}", zone)
+        count = value / value_parsers.size(f"1 {unit}", zone)
         amount = f"{count:.3f}".rstrip("0").rstrip(".")
-        if count >= 1 and _reads_as(values.size, f"{amount} {unit}", zone) == value:
+        if count >= 1 and _reads_as(value_parsers.size, f"{amount} {unit}", zone) == value:
             return _text(f"{amount} {unit}")
     return _text(f"{value} B")
 
@@ -149,15 +149,15 @@ def _working_days(value: int, zone: str) -> str:
     return _text(f"{value} working day{'s' if value > 1 else ''}")
 
 
-WRITERS: dict[values.Reader, Writer] = {
-    values.words: _words,
-    values.settings: _settings,
-    values.days: _days,
-    values.weekend_days: _days,
-    values.opening: _moment(values.opening, timedelta()),
-    values.closing: _moment(values.closing, timedelta(milliseconds=1)),
-    values.length: _length,
-    values.quota: _quota,
-    values.size: _size,
-    values.working_days: _working_days,
+WRITERS: dict[value_parsers.Reader, Writer] = {
+    value_parsers.words: _words,
+    value_parsers.settings: _settings,
+    value_parsers.days: _days,
+    value_parsers.weekend_days: _days,
+    value_parsers.opening: _moment(value_parsers.opening, timedelta()),
+    value_parsers.closing: _moment(value_parsers.closing, timedelta(milliseconds=1)),
+    value_parsers.length: _length,
+    value_parsers.quota: _quota,
+    value_parsers.size: _size,
+    value_parsers.working_days: _working_days,
 }

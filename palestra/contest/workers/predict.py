@@ -16,7 +16,7 @@ from palestra.datasets import redact
 from palestra.entrants import bundle
 from palestra.errors import PalestraError
 from palestra.records import Track
-from palestra.sandbox.process import Running
+from palestra.sandbox.running_program import Running
 from palestra.sandbox.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.scoring import score
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from palestra import model_cards
 from palestra.eyes.reader.ellipses import IRIS
-from palestra.eyes.reader.picture import Grey, Window, cut, normalised
+from palestra.eyes.reader.image_input import Grey, Window, cut, normalised
 
 NAME = "eye_reader"
 BATCH = 4  # windows at a time: more need more memory and save nothing on one core

@@ -103,8 +103,8 @@ BATCH_2 = (
     "CP1", "CP2", "CP5", "CP6", "Pz", "P3", "P4", "P7", "P8", "PO3", "PO4", "Oz", "O1", "O2", "A2", "A1",
 )  # fmt: skip
 NEWER_NAMES = {"T3": "T7", "T4": "T8", "T5": "P7", "T6": "P8"}
-OLDER_NAMES = {new: old for old, new in NEWER_NAMES.items()}
-TO_BATCH_2 = (*range(16), *range(18, 32), 17, 16, 32)
+_RENAMED = [NEWER_NAMES.get(name, name) for name in BATCH_1]
+TO_BATCH_2 = (*map(_RENAMED.index, BATCH_2), 32)  # the last row is the trigger
 
 
 def batch_of(person: int) -> int:

@@ -32,7 +32,6 @@ _PLACES_DEG = {
     "A2": (115, -15), "A1": (-115, 15), "CPz": (23, -90),
 }  # fmt: skip
 CHANNELS = tuple(_PLACES_DEG)[:-1]
-REFERENCE = "CPz"
 EMOTIONS = ("anger", "disgust", "fear", "sadness", "neutral", "amusement", "inspiration", "joy", "tenderness")
 BANDS_HZ = {"delta": (1.0, 4.0), "theta": (4.0, 8.0), "alpha": (8.0, 14.0), "beta": (14.0, 30.0), "gamma": (30.0, 47.0)}
 REGIONS = ("F3", "F4", "Fz", "T7", "T8", "C3", "C4", "P3", "P4", "Pz", "O1", "O2")  # named by the electrode above

@@ -27,7 +27,6 @@ from palestra.tracks.eye_segmentation.masks import encode_mask
 if TYPE_CHECKING:
     from palestra.records import Block, Film
 
-HIDDEN = ("test_GT", openeds.PICKLE)  # where the release keeps its labels, in a folder or beside it
 CLASSES_ZH = ("背景", "巩膜", "虹膜", "瞳孔")
 COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
 
@@ -264,6 +263,7 @@ def track(settings: Settings) -> Track:
         dataset=Dataset(
             make=make,
             describe=describe,
+            # Where the release keeps its labels, in a folder or beside it.
             hidden=(
                 "truth",
                 "test_GT",

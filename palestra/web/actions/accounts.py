@@ -235,20 +235,14 @@ async def revoke_token(site: Site, caller: Caller, data: Named) -> Done:
 @action("make-account", needs="organise", desk=True)
 async def make_account(site: Site, caller: Caller, data: MakeAccount) -> Done:
     """Make an account for somebody else. The link that comes back lets them choose a password, once."""
-
-    def make() -> Done:
-        account, now = new_id("a"), site.now
-        secrets: list[str] = []
-        site.contest.act(
-            caller.viewer.account,
-            lambda state, _: teams.make_account(state, account, data.name, data.role, data.email),
-            lambda connection, _: secrets.append(
-                tokens.make(connection, "link", account, now, 7 * DAY_MS, ("reset",))[0]
-            ),
-        )
-        return Done(account, secret=secrets[0])
-
-    return await in_thread(make)
+    account, now = new_id("a"), site.now
+    secrets: list[str] = []
+    await site.act(
+        caller.viewer,
+        lambda state, _: teams.make_account(state, account, data.name, data.role, data.email),
+        lambda connection, _: secrets.append(tokens.make(connection, "link", account, now, 7 * DAY_MS, ("reset",))[0]),
+    )
+    return Done(account, secret=secrets[0])
 
 
 @action("reset-password", needs="organise", desk=True)
@@ -275,15 +269,9 @@ async def change_role(site: Site, caller: Caller, data: ChangeRole) -> Done:
 @action("close-account", needs="organise", desk=True)
 async def close_account(site: Site, caller: Caller, data: WithReason) -> Done:
     """Close an account: nobody signs in with it any more."""
-
-    def close() -> None:
-        site.contest.act(
-            caller.viewer.account,
-            lambda state, _: teams.close_account(state, data.id, data.reason),
-            lambda connection, _: [
-                tokens.revoke_all(connection, data.id, kind) for kind in ("token", "session", "link")
-            ],
-        )
-
-    await in_thread(close)
+    await site.act(
+        caller.viewer,
+        lambda state, _: teams.close_account(state, data.id, data.reason),
+        lambda connection, _: [tokens.revoke_all(connection, data.id, kind) for kind in ("token", "session", "link")],
+    )
     return Done(data.id)

@@ -241,17 +241,12 @@ async def give_awards(site: Site, caller: Caller, data: WithReason) -> Done:
 @action("cancel-submission", needs="organise", desk=True)
 async def cancel_submission(site: Site, caller: Caller, data: WithReason) -> Done:
     """Stop the checking or scoring of a submission. It costs its team nothing."""
-
-    def cancel() -> None:
-        site.contest.act(
-            caller.viewer.account,
-            lambda state, now: submitting.cancel(state, now, data.id, data.reason),
-            lambda connection, _: [
-                jobs.cancel(connection, key, site.now) for key in (f"check:{data.id}", f"score:{data.id}:")
-            ],
-        )
-
-    await in_thread(cancel)
+    keys = (f"check:{data.id}", f"score:{data.id}:")
+    await site.act(
+        caller.viewer,
+        lambda state, now: submitting.cancel(state, now, data.id, data.reason),
+        lambda connection, _: [jobs.cancel(connection, key, site.now) for key in keys],
+    )
     return Done(data.id)
 
 
@@ -311,13 +306,9 @@ async def add_baseline(site: Site, caller: Caller, data: Baseline) -> Done:
 @action("stop-run", needs="organise", desk=True)
 async def stop_run(site: Site, caller: Caller, data: WithReason) -> Done:
     """Stop a live run."""
-
-    def stop() -> None:
-        site.contest.act(
-            caller.viewer.account,
-            lambda state, _: organiser.stop_run(state, data.id, data.reason),
-            lambda connection, _: jobs.cancel(connection, f"run:{data.id}", site.now) or None,
-        )
-
-    await in_thread(stop)
+    await site.act(
+        caller.viewer,
+        lambda state, _: organiser.stop_run(state, data.id, data.reason),
+        lambda connection, _: jobs.cancel(connection, f"run:{data.id}", site.now) or None,
+    )
     return Done(data.id)

@@ -17,7 +17,7 @@ from palestra.errors import Forbidden, Missing, SignedOut, Told
 from palestra.web.auth import caller_of, viewer_from
 from palestra.web.match import models as v
 from palestra.web.match.messages import PHOTO_BYTES, Heard, keep_photo, kind_of_picture, photos_of, say, who_is
-from palestra.web.match.view import match_view, matches_page
+from palestra.web.match.turn_view import match_view, matches_page
 from palestra.web.site import Site, in_thread
 
 Asked = Request[Any, Any, Any]

@@ -8,7 +8,7 @@ from palestra.errors import Forbidden, Missing
 from palestra.web.auth import viewer_from
 from palestra.web.match.api import MATCH_API
 from palestra.web.match.messages import who_is
-from palestra.web.match.view import matches_page, table_page
+from palestra.web.match.turn_view import matches_page, table_page
 from palestra.web.pages import FOR_ORGANISERS, Asked, show
 from palestra.web.site import Site
 

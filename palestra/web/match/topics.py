@@ -10,7 +10,7 @@ from palestra.contest import Viewer
 from palestra.contest.match import MatchBody
 from palestra.web.match.messages import who_is
 from palestra.web.match.models import TablePage
-from palestra.web.match.view import match_view
+from palestra.web.match.turn_view import match_view
 from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 from palestra.web.views import frame

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from palestra.contest import Contest, Decide, Viewer
+from palestra.contest import Also, Contest, Decide, Viewer
 from palestra.contest.accounts import Buckets
 from palestra.contest.boards import Boards
 from palestra.contest.log import Event, State
@@ -49,9 +49,9 @@ class Site:
         if notes:
             self.feed.touch({"screen:", *(f"run:{note.run}:" for note in notes)})
 
-    async def act(self, viewer: Viewer, decide: Decide) -> list[Event]:
-        """Decide and write down, in a thread: the disk is waited for."""
-        return await asyncio.to_thread(self.contest.act, viewer.account or "system", decide)
+    async def act(self, viewer: Viewer, decide: Decide, also: Also | None = None) -> list[Event]:
+        """Decide and write down, in a thread: the disk is waited for. `also` writes in the same transaction."""
+        return await asyncio.to_thread(self.contest.act, viewer.account or "system", decide, also)
 
 
 async def in_thread(work: Callable[[], T]) -> T:

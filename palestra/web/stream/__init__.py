@@ -7,6 +7,6 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.web.stream.feed import Feed, Said, Write
-    from palestra.web.stream.runs import Note, Runs
+    from palestra.web.stream.live_runs import Note, Runs
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,7 +19,7 @@ from palestra.contest.rules import (
     Rules,
     calendar,
     track_of,
-    values,
+    value_parsers,
 )
 from palestra.text import Words
 from palestra.web.models import RuleRow, RuleSection
@@ -28,7 +28,7 @@ from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
 
 NOT_TOLD = {"contest": ("id", "name"), "phase": ("id", "title", "data")}  # in headings, or nobody's business
 LONG = ("about", "declaration", "licence")
-TIMES = (values.opening, values.closing)
+TIMES = (value_parsers.opening, value_parsers.closing)
 OF_PROGRAMS = ("pace", "timing")  # say nothing where files are handed in
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}
 
@@ -125,16 +125,18 @@ def _listed(language: str, names: Any) -> str:
     return say(language, "rule.comma").join(names)
 
 
-_HOW: dict[values.Reader, Callable[[str, Any], str]] = {
-    values.quota: numbers.quota,
-    values.size: lambda _, value: numbers.size(value),
-    values.length: lambda language, value: calendar.duration(value, language),
-    values.working_days: lambda language, value: say_count(language, "rule.working_days", value),
-    values.share: lambda _, value: numbers.share(value),
-    values.days: _listed,
-    values.weekend_days: _listed,
-    values.ties: lambda language, value: _listed(language, [_metric(language, name) for name in value]),
-    values.settings: lambda language, value: _listed(language, [f"{name} = {text}" for name, text in value.items()]),
+_HOW: dict[value_parsers.Reader, Callable[[str, Any], str]] = {
+    value_parsers.quota: numbers.quota,
+    value_parsers.size: lambda _, value: numbers.size(value),
+    value_parsers.length: lambda language, value: calendar.duration(value, language),
+    value_parsers.working_days: lambda language, value: say_count(language, "rule.working_days", value),
+    value_parsers.share: lambda _, value: numbers.share(value),
+    value_parsers.days: _listed,
+    value_parsers.weekend_days: _listed,
+    value_parsers.ties: lambda language, value: _listed(language, [_metric(language, name) for name in value]),
+    value_parsers.settings: lambda language, value: _listed(
+        language, [f"{name} = {text}" for name, text in value.items()]
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from palestra.contest.manual.build import Source, pack
 from palestra.contest.manual.protocol import protocol, scoring
 from palestra.contest.match import events as e
 from palestra.contest.match.cases import Entrant
-from palestra.contest.match.fold import apply, opened
+from palestra.contest.match.reducer import apply, opened
 from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.state import Match
 from palestra.contest.rules import reader

@@ -8,8 +8,8 @@ from palestra.contest.match import events as e
 from palestra.contest.match.cases import Case, Entrant, Goal, Group, Thing
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.events import Entry, MatchBody, MatchOpened
-from palestra.contest.match.fold import apply, at_time, opened
 from palestra.contest.match.outcomes import outcomes_of
+from palestra.contest.match.reducer import apply, at_time, opened
 from palestra.contest.match.rules import PRESETS, MatchRules
 from palestra.contest.match.state_machine import decide
 from palestra.contest.match.turn import current

@@ -6,10 +6,10 @@ import pytest
 
 from palestra.contest.match import events as e
 from palestra.contest.match.available_actions import options
-from palestra.contest.match.fold import at_time
 from palestra.contest.match.marks import compared
+from palestra.contest.match.on_site_ranking import ranked, tallies
 from palestra.contest.match.penalties import points_of
-from palestra.contest.match.ranking import ranked, tallies
+from palestra.contest.match.reducer import at_time
 from palestra.contest.match.turn import flags
 from palestra.errors import Forbidden, Told
 from tests.contest.match.table import ANNA, BO, CHEN, HEAD, MINUTE, RED, SECOND, Table

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from palestra.contest.match import events as e
 from palestra.contest.match.events import Entry
-from palestra.contest.match.fold import apply, at_time, fold, last_of, names_of
 from palestra.contest.match.outcomes import judged, outcomes
+from palestra.contest.match.reducer import apply, at_time, fold, last_of, names_of
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Match
 from palestra.contest.match.state_machine import decide

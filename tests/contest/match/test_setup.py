@@ -11,7 +11,7 @@ from palestra.contest.log.events import Body
 from palestra.contest.match import events as e
 from palestra.contest.match.cases import Case
 from palestra.contest.match.draw import check_slots, equal_slots, group_orders, shuffled
-from palestra.contest.match.fold import take_in
+from palestra.contest.match.reducer import take_in
 from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.setup import check_opening
 from palestra.errors import Told

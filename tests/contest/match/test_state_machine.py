@@ -6,7 +6,7 @@ from palestra.contest.match_face import face
 
 from palestra.contest.match import events as e
 from palestra.contest.match.clock import Clock, shown
-from palestra.contest.match.fold import at_time, fold, last_of
+from palestra.contest.match.reducer import at_time, fold, last_of
 from palestra.contest.match.rules import PRESETS, TOTAL_MS
 from palestra.contest.match.state import Match
 from palestra.contest.match.state_machine import decide, open_match, who_of

@@ -11,7 +11,7 @@ from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State, unpacked
 from palestra.contest.match import events as m
-from palestra.contest.match.fold import fold as fold_match
+from palestra.contest.match.reducer import fold as fold_match
 from palestra.contest.storage.database import open_database, sqlite_address
 from palestra.contest.storage.file_store import Files
 from tests.contest.match.table import ANNA, Table

@@ -128,10 +128,8 @@ def test_openeds_has_two_boards_from_april_to_july():
 def test_emotional_bci_limits_decisions_in_the_final_only():
     preliminary, final = contest("emotional-bci").phases
     assert (preliminary.settings, final.settings) == ({"rule": "preliminary"}, {"rule": "final"})
-    deadlines = [
-        getattr(registry.track(phase.track, phase.settings).settings, "rule", "") for phase in (preliminary, final)
-    ]
-    assert deadlines == ["preliminary", "final"]
+    tracks = [registry.track(phase.track, phase.settings) for phase in (preliminary, final)]
+    assert [track.setting_values["rule"] for track in tracks] == ["preliminary", "final"]
     assert final.entry == "promoted"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra.contest.rules import values
+from palestra.contest.rules import value_parsers
 from palestra.contest.rules.keys import TABLES
 from palestra.contest.rules.model import Award, MatchPlan, Promotion, Quota, Rules, Verification
 from palestra.contest.rules.reader import parse
@@ -68,7 +68,7 @@ def test_what_is_as_usual_is_left_out() -> None:
 
 
 def test_days_sizes_and_lengths_are_written_as_people_do() -> None:
-    midnight = values.opening(date(2022, 12, 1), "Asia/Shanghai")
+    midnight = value_parsers.opening(date(2022, 12, 1), "Asia/Shanghai")
     text = written(some_rules(a_phase(opens=midnight, closes=midnight + DAY, limit_bytes=10**10), notice_ms=14 * DAY))
     assert "opens = 2022-12-01\ncloses = 2022-12-01\n" in text
     assert 'limit = "10 GB"' in text
@@ -84,7 +84,7 @@ def test_any_text_and_any_time_read_back(text: str, more: str, at: int, zone: st
 
 @given(st.integers(1, 999_999), st.sampled_from(("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")))
 def test_any_size_that_can_be_written_reads_back(count: int, unit: str) -> None:
-    rules = some_rules(a_phase(limit_bytes=values.size(f"{count} {unit}", "UTC")))
+    rules = some_rules(a_phase(limit_bytes=value_parsers.size(f"{count} {unit}", "UTC")))
     assert again(rules) == rules
 
 

@@ -18,7 +18,7 @@ from palestra.contest.workers.copies import (
     fingerprint,
     suspicious,
 )
-from palestra.evaluation.learner import is_ready
+from palestra.model_cards import is_ready
 from palestra.scoring.submission import collect
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask, png_bytes

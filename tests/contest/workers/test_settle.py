@@ -23,7 +23,6 @@ from palestra.contest.workers.score import Failure, Outcome
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.executors.processes import Crashed
-from palestra.report import figures
 from palestra.report.bilingual import only
 from tests.contest.story import DAY, a_phase, some_rules
 
@@ -53,12 +52,6 @@ class Here:
 
     def close(self):
         pass
-
-
-@pytest.fixture(autouse=True)
-def _figures_are_not_drawn(monkeypatch):
-    """Most of the time of a report. How they are drawn is tested with reports, and by a worker in tests/cli."""
-    monkeypatch.setattr(figures, "svg", lambda figure: "<svg></svg>")
 
 
 @pytest.fixture

@@ -295,7 +295,7 @@ def test_the_order_of_rows_agrees_with_the_channel_names() -> None:
     assert [renamed[int(row)] for row in moved[:32, 0]] == list(material.BATCH_2) and (moved[32] == 32).all()
     assert (material.to_batch_2(array[:32], 1) == moved[:32]).all()
     assert (material.to_batch_2(array, 2) == array).all()
-    assert [material.OLDER_NAMES[name] for name in ("T7", "T8", "P7", "P8")] == ["T3", "T4", "T5", "T6"]
+    assert (*range(16), *range(18, 32), 17, 16, 32) == material.TO_BATCH_2
     says(refusal(material.to_batch_2, array, 3), "rows", "batch 3", "batch 1 or 2")
     says(refusal(material.to_batch_2, array[:30], 1), "rows", "30", "32 or 33")
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from palestra.tracks.tabletop.episode import LARGEST, MOST_ACTIONS, TableWorld, heard, read, written
-from palestra.tracks.tabletop.simulator.cases import draw_case
+from palestra.tracks.tabletop.simulator.case_generator import draw_case
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from palestra.errors import Refused
 from palestra.tracks.tabletop.format import read_case, read_cases, read_goals, read_index, write_cases
-from palestra.tracks.tabletop.simulator.cases import draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import draw_cases
 
 
 @pytest.fixture(scope="module")

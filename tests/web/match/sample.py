@@ -7,8 +7,8 @@ from typing import Any
 from palestra.contest.manual.blocks import Amendment, Code, Drawing, Grid, Heading, Pack, Points, Prose, Section
 from palestra.records import Estimate
 from palestra.text import Words
+from palestra.web.match import hall_screen as hall
 from palestra.web.match import models, results
-from palestra.web.match import screen as hall
 from palestra.web.models import public
 from tests.web.sample_contest import DAY, FINAL, HOUR, NAMES, NOW, PRELIMINARY
 from tests.web.sample_live import name_of

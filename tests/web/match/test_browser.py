@@ -27,6 +27,9 @@ SMALL = """() => {
 }"""
 
 
+ESTIMATE_MS = 100
+
+
 @pytest.fixture(scope="module")
 def match_hall(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path], database_sort: str
@@ -100,7 +103,8 @@ def test_a_case_is_played_on_a_tablet_from_its_scene_to_the_signature(match_hall
     signed = table.events("marks.signed")[-1]
     started, stopped = table.events("case.started")[-1], table.events("case.stopped")[-1]
     assert signed.body.met and signed.by == table.account("rolf")
-    assert started.body.said_at <= started.at and stopped.body.said_at <= stopped.at
+    # A page says it by its estimate of the server's clock, which may be a little ahead.
+    assert all(one.body.said_at <= one.at + ESTIMATE_MS for one in (started, stopped))
     assert window.faults() == []
 
 

@@ -12,8 +12,8 @@ from palestra.records import Estimate
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.api.routes import READS
 from palestra.web.api.transfers import TRANSFERS
-from palestra.web.match.hall import HALL
 from palestra.web.match.pages import MATCHES
+from palestra.web.match.public_pages import HALL
 from palestra.web.models import live, public
 from palestra.web.pages.desk import DESK
 from palestra.web.pages.public import PAGES as PAGES_SERVED

@@ -9,7 +9,7 @@ import pytest
 from palestra import registry
 from palestra.contest.rules import reader, toml_lines
 from palestra.contest.rules.keys import TABLES
-from palestra.contest.rules.values import Unfit
+from palestra.contest.rules.value_parsers import Unfit
 from palestra.errors import Fault, Refused
 from palestra.web.text.translate import phrase, sentence
 from tests.web.conftest import As

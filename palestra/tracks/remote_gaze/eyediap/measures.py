@@ -23,7 +23,6 @@ PLANE = tuple(f"truth_screen_{name}" for name in (*(f"r{i}{j}" for i in range(3)
 DENSITY = ("truth_screen_kx", "truth_screen_ky")
 PAST_PX = 10_000.0  # what a line costs that never meets the screen: more than any that does by chance
 LOST_DEG, LOST_PASSING_DEG = 180.0, 90.0  # the worst that Eq. 8 and Eq. 7 can give
-SCORES = ("error_deg", *(f"{eye}_deg" for eye in EYES), "passing_deg", "distance_m", "error_px")
 
 
 def with_truth(frames: pl.DataFrame, screen: Display | None) -> pl.DataFrame:

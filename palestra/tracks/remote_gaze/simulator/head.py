@@ -19,7 +19,6 @@ from palestra.tracks.remote_gaze.simulator.shape import Surface
 from palestra.tracks.remote_gaze.simulator.stage import UP
 from palestra.tracks.remote_gaze.simulator.view import Box, Met, View, gap_at, meet
 
-Floats = npt.NDArray[np.float64]
 Picture = npt.NDArray[np.uint8]
 
 HIDDEN_M = 0.006  # skin this much before the lids hides them

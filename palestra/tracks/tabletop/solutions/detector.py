@@ -101,12 +101,6 @@ def patches(observation: Mapping[str, Any]) -> list[Patch]:
     return found
 
 
-def things(seen: list[Patch]) -> list[Sighted]:
-    """Every thing in sight, as its shape tells."""
-    found = drawers(seen)
-    return [Sighted(drawer) for drawer in found] + [fit(patch, kind_of(patch)) for patch in loose(seen, found)]
-
-
 def loose(seen: list[Patch], drawers: list[Thing]) -> list[Patch]:
     """Patches of things that are no part of a drawer."""
     return [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from palestra.tracks.tabletop.simulator.arm import HOME
-from palestra.tracks.tabletop.simulator.cases import draw_case, draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import draw_case, draw_cases
 from palestra.tracks.tabletop.simulator.goals import Progress
 from palestra.tracks.tabletop.simulator.table import Table
 from palestra.tracks.tabletop.solutions.camera_policy import CHUNK, Camera
@@ -110,7 +110,7 @@ def test_it_needs_no_physics_and_so_cannot_look_into_it():
         "mujoco",
         "palestra.tracks.tabletop.simulator.table",
         "palestra.tracks.tabletop.simulator.goals",
-        "palestra.tracks.tabletop.simulator.cases",
+        "palestra.tracks.tabletop.simulator.case_generator",
     )
     code = "import sys, palestra.tracks.tabletop.solutions.simple_policies; "
     code += f"print([name for name in {privy} if name in sys.modules])"

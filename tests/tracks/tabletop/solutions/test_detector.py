@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palestra.tracks.tabletop.simulator.arm import HOME
-from palestra.tracks.tabletop.simulator.cases import draw_case, draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import draw_case, draw_cases
 from palestra.tracks.tabletop.simulator.objects import COLOURS, DRAWER_TRAVEL, KINDS, Scene, Thing, rotation
 from palestra.tracks.tabletop.simulator.table import Table, settle
 from palestra.tracks.tabletop.solutions import detector as sight
@@ -26,9 +26,17 @@ def disc(radius=0.02):
     return GRID[np.hypot(*GRID.T) <= radius]
 
 
+def things_in(table):
+    """Every thing in sight, as its shape tells."""
+    seen = sight.patches(table.observe(["top"]))
+    found = sight.drawers(seen)
+    shapes = [sight.fit(patch, sight.kind_of(patch)) for patch in sight.loose(seen, found)]
+    return [sight.Sighted(drawer) for drawer in found] + shapes
+
+
 def look(*things):
     with Table(settle(Scene(things, HOME))) as table:
-        return sight.things(sight.patches(table.observe(["top"])))
+        return things_in(table)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +45,7 @@ def laid():
     found = []
     for case in draw_cases("small", 3, hidden=True):
         with Table(case.scene) as table:
-            found.append((case.scene.things, sight.things(sight.patches(table.observe(["top"])))))
+            found.append((case.scene.things, things_in(table)))
     return found
 
 

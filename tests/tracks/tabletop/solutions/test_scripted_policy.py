@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from palestra.tracks.tabletop.simulator.cases import GROUPS, Case, draw_case, draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import GROUPS, Case, draw_case, draw_cases
 from palestra.tracks.tabletop.simulator.goals import Progress
 from palestra.tracks.tabletop.simulator.table import Table
 from palestra.tracks.tabletop.solutions.motions import Arm, choose_grasp

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from palestra.tracks.tabletop.simulator import arm
-from palestra.tracks.tabletop.simulator.cases import draw_case, draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import draw_case, draw_cases
 from palestra.tracks.tabletop.simulator.table import Table
 from palestra.tracks.tabletop.solutions.simple_policies import DoNothing, Hover, Random
 from tests.tracks.tabletop.solutions.test_camera_policy import play

@@ -104,12 +104,6 @@ def rebuild(
     return msgspec.structs.replace(verdict, queued=len(waiting))
 
 
-def check(archive: Path, expected_key: str = "", known: Sequence[Head] = ()) -> Verdict:
-    """Look at an archive and write nothing. Raises in words where anything does not fit."""
-    with Archive(archive) as opened:
-        return opened.check(expected_key, known)
-
-
 class Archive:
     """An exported archive, opened carefully: nothing of it is believed before it was looked at."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palestra.contest.match.ranking import ranked, tally, variance, why, with_online
+from palestra.contest.match.on_site_ranking import ranked, tally, variance, why, with_online
 from palestra.contest.match.rules import PRESETS
 from palestra.errors import Told
 from palestra.scoring.judged import Judged

@@ -3,8 +3,8 @@
 import pytest
 
 from palestra.contest.match import events as e
-from palestra.contest.match.fold import at_time
-from palestra.contest.match.rehearsal_events import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
+from palestra.contest.match.reducer import at_time
+from palestra.contest.match.simulated_case import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
 from palestra.contest.match.turn import current
 from palestra.errors import Forbidden
 from tests.contest.match.table import ANNA, BO, Table

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palestra import model_cards
 from palestra.eyes.reader.ellipses import Ellipse, iris_of, irises_apart, pupil_of, whole_eye
-from palestra.eyes.reader.picture import (
+from palestra.eyes.reader.image_input import (
     LARGEST_PX,
     SMALLEST_PX,
     Window,
@@ -19,7 +19,7 @@ from palestra.eyes.reader.picture import (
     handy,
     laid_back,
 )
-from palestra.eyes.reader.reader import Check, read
+from palestra.eyes.reader.read_eye import Check, read
 from palestra.eyes.simulator.people import Census, draw_profiles
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person

@@ -14,9 +14,9 @@ from palestra.contest.rules.model import Award
 from palestra.contest.visibility import NOBODY
 from palestra.records import Estimate
 from palestra.text import Words
-from palestra.web.match import screen
+from palestra.web.match import hall_screen
+from palestra.web.match.hall_screen import hall
 from palestra.web.match.results import results
-from palestra.web.match.screen import hall
 from tests.databases import Made
 from tests.web.conftest import As
 from tests.web.match import world as match_world
@@ -76,7 +76,7 @@ def test_a_sub_goal_falls_when_all_referees_have_switched_it_on(table: MatchWorl
     assert hall(table.site, "m1").mode == "running"
 
 
-def case_of(table: MatchWorld) -> screen.HallCase:
+def case_of(table: MatchWorld) -> hall_screen.HallCase:
     found = hall(table.site, "m1").case
     assert found is not None
     return found
@@ -154,7 +154,7 @@ def test_both_languages_stand_on_it_whatever_the_page_is_in(table: MatchWorld, n
 
 
 def test_the_screen_is_sent_what_changes(table: MatchWorld) -> None:
-    topics = screen.topic_of(table.site, "en", "m1")
+    topics = hall_screen.topic_of(table.site, "en", "m1")
     assert topics is not None
     ((name, write),) = topics.items()
     assert name.startswith("match:m1:")
@@ -167,7 +167,7 @@ def test_the_screen_is_sent_what_changes(table: MatchWorld) -> None:
     table.clock.advance(60_000)
     again = write()
     assert again and again.text == after.text, "time alone changes nothing that is sent"
-    assert screen.topic_of(table.site, "en", "m2") is None
+    assert hall_screen.topic_of(table.site, "en", "m2") is None
 
 
 def test_a_match_that_is_not_there_has_no_screen(nobody: As) -> None:

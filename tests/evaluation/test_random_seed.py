@@ -6,7 +6,7 @@ import sys
 CODE = """
 import random
 import numpy as np
-from palestra.evaluation.seed import seed_all
+from palestra.evaluation.random_seed import seed_all
 
 def drawn():
     import torch
@@ -32,6 +32,6 @@ def test_torch_is_seeded_whether_it_is_there_already_or_not():
 
 
 def test_a_seed_that_was_never_used_leaves_nothing_behind():
-    code = "import sys; from palestra.evaluation.seed import seed_all; n = len(sys.meta_path); "
+    code = "import sys; from palestra.evaluation.random_seed import seed_all; n = len(sys.meta_path); "
     code += "[seed_all(i) for i in range(3)]"
     subprocess.run([sys.executable, "-c", f"{code}; assert len(sys.meta_path) == n + 1"], check=True, timeout=120)

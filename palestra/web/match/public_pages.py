@@ -5,7 +5,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from palestra.contest.manual import pack, source_of
 from palestra.web.auth import language_of, viewer_from
-from palestra.web.match import screen
+from palestra.web.match import hall_screen
 from palestra.web.match.results import results
 from palestra.web.pages import Asked, show
 from palestra.web.site import Site
@@ -14,7 +14,7 @@ from palestra.web.views import page_of
 
 @get("/matches/{match:str}/screen", sync_to_thread=False, include_in_schema=False)
 def hall(site: Site, request: Asked, match: str) -> Response[str]:
-    return show(request, "match/screen.html", screen.hall(site, match))
+    return show(request, "match/screen.html", hall_screen.hall(site, match))
 
 
 @get("/matches/{match:str}/results", sync_to_thread=False, include_in_schema=False)

@@ -27,8 +27,7 @@ from palestra.eyes.reader.ellipses import (
     pupil_of,
     whole_eye,
 )
-from palestra.eyes.reader.network import Seen, look
-from palestra.eyes.reader.picture import (
+from palestra.eyes.reader.image_input import (
     Grey,
     Window,
     closer_windows,
@@ -38,6 +37,7 @@ from palestra.eyes.reader.picture import (
     laid_back,
     window_around,
 )
+from palestra.eyes.reader.network import Seen, look
 
 SMALLEST_PX = (24, 40)  # height and width of a picture
 IRIS_OF_WINDOW = 0.3  # the width at which the network learnt most irises

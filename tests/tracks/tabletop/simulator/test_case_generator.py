@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palestra.tracks.tabletop.simulator import arm
-from palestra.tracks.tabletop.simulator.cases import GROUPS, SIZES, draw_case, draw_cases
+from palestra.tracks.tabletop.simulator.case_generator import GROUPS, SIZES, draw_case, draw_cases
 from palestra.tracks.tabletop.simulator.goals import RULES, Progress
 from palestra.tracks.tabletop.simulator.language import (
     CLAUSES,

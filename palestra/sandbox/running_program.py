@@ -71,10 +71,6 @@ class Running:
             self._control.sendall(struct.pack("<I", len(data)) + data)
 
     @property
-    def keeper_pid(self) -> int:
-        return self._keeper.pid
-
-    @property
     def alive(self) -> bool:
         return not self.wait(0)
 
