@@ -122,7 +122,7 @@ def board(
     files: FilesOption = "",
 ) -> None:
     """Print a phase's board."""
-    from palestra.cli.contest_output import print_board
+    from palestra.cli.contest_board import print_board
 
     print_board(_open(file, database, files), phase, public, json)
 
@@ -187,7 +187,7 @@ def rescore(
     files: FilesOption = "",
 ) -> None:
     """Score again as a set: propose it, look at it with the changes of rank, then --apply or --cancel it."""
-    from palestra.cli.contest_output import apply_set, cancel_set, propose_set
+    from palestra.cli.contest_rescoring import apply_set, cancel_set, propose_set
 
     place = _place(file, database, files)
     contest = _open(file, database, files)

@@ -11,13 +11,10 @@ truth/<person>/<group>.csv                 frame,x,y of every test frame
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats import folder, folders_in, read_numbers, read_people_file, read_table, write_table
@@ -113,14 +110,6 @@ def directions(x: str, y: str, distance: pl.Expr) -> dict[str, pl.Expr]:
         "yaw_deg": pl.arctan2(pl.col(x), distance).degrees(),
         "pitch_deg": pl.arctan2(pl.col(y), distance).degrees(),
     }
-
-
-def picture(eyes: Iterable[Path], row: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Both eyes, with the true point and the answer on a small plan of the display."""
-    from palestra.report import beside, plane, read_image
-
-    points = {"truth": (row["truth_x"], row["truth_y"]), "answer": (row["x"], row["y"])}
-    return beside(*map(read_image, eyes), plane(points, half_width=0.45 * row["plane_distance"]))
 
 
 def _groups(root: Path) -> Iterable[tuple[str, str, Path]]:

@@ -62,7 +62,9 @@ def blank(trials: pl.DataFrame) -> pl.DataFrame:
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     key = str(row["trial"]).split("/")
-    return on_disk.picture((on_disk.image_file(data, "test", key, eye) for eye in on_disk.EYES), row)
+    from palestra.tracks.near_eye import figures
+
+    return figures.picture((on_disk.image_file(data, "test", key, eye) for eye in on_disk.EYES), row)
 
 
 def make(order: Order) -> Plan:

@@ -156,7 +156,9 @@ def charts(rows: pl.DataFrame) -> "list[Block]":
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     tester, point = str(row["trial"]).split("/")
-    return on_disk.picture((live.image_file(data, tester, point, eye) for eye in on_disk.EYES), row)
+    from palestra.tracks.near_eye import figures
+
+    return figures.picture((live.image_file(data, tester, point, eye) for eye in on_disk.EYES), row)
 
 
 def make(order: Order) -> Plan:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra.cli.contest_output import print_board
+from palestra.cli.contest_board import print_board
 from palestra.contest.archive import tables
 from palestra.contest.archive.recompute_results import reverify
 from palestra.contest.boards import ranking

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from palestra.tracks.tabletop.simulator import arm
 from palestra.tracks.tabletop.simulator.cameras import CAMERAS
-from palestra.tracks.tabletop.simulator.contacts import Judge
 from palestra.tracks.tabletop.simulator.engine import mujoco
+from palestra.tracks.tabletop.simulator.goal_judge import Judge
 from palestra.tracks.tabletop.simulator.goals import Facts
 from palestra.tracks.tabletop.simulator.model import TIMESTEP_S, mjcf
 from palestra.tracks.tabletop.simulator.objects import KINDS, Scene
