@@ -193,11 +193,17 @@ def _sources() -> Iterator[Source]:
     for folder in dict.fromkeys(part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part):
         for file in sorted(Path(folder).glob("[!_]*.py")):
             yield Source(file.stem.replace("_", "-"), file.stem, folder)
+    yield from _installed(tuple(sys.path))
+
+
+@lru_cache
+def _installed(path: tuple[str, ...]) -> tuple[Source, ...]:
+    """Of pip packages, looked for once where the same can be imported: it takes as long as serving a page."""
     from importlib.metadata import entry_points
 
-    for point in entry_points(group=ENTRY_POINTS):
-        package = point.dist.name if point.dist else "?"
-        yield Source(point.name, point.module, name=point.attr or "TRACK", package=package)
+    points = entry_points(group=ENTRY_POINTS)
+    names = [(point, point.dist.name if point.dist else "?") for point in points]
+    return tuple(Source(one.name, one.module, name=one.attr or "TRACK", package=package) for one, package in names)
 
 
 @lru_cache

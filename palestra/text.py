@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -70,6 +71,7 @@ def human_bytes(n: int) -> str:
     return f"{size:.1f} {units[0]}"
 
 
+@cache
 def read_phrases(file: Path) -> dict[str, str]:
     """English texts or templates and their Chinese, from a file such as a challenge's zh.toml."""
     return tomllib.loads(file.read_text(encoding="utf-8"))

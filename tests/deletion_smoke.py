@@ -80,7 +80,7 @@ def serve(tracks: list[str], folder: Path) -> None:
     """A contest with a phase for each track: its home page, and the page of matches."""
     from litestar.testing import TestClient
 
-    from palestra.contest import Place
+    from palestra.contest.setup import Place
     from palestra.web.app import create_app
     from palestra.web.site import Setup, Site
 

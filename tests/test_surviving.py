@@ -261,7 +261,7 @@ def test_what_one_writes_into_a_packet_reaches_nobody(tmp_path, data):
     ran = play(tmp_path, data, program(take="x[:] = 99\nx.shape = (-1,)"))
     require_untouched(ran)
     require_untouched(ran, "evil")
-    sent = [tick for sitting in hall.ticking().stream(data) for tick in sitting.ticks()]
+    sent = [tick for sitting in hall.ticking().stream.sittings(data) for tick in sitting.ticks()]
     checksums = [zlib.crc32(tick.payload["x"].data) for tick in sent]
     assert [record.checksum for record in ran.played.recording.ticks()] == checksums
 

@@ -144,9 +144,9 @@ def test_everything_ends_when_we_are_killed(ground, gone, folder):
     code = f"""
 import sys, time, msgspec
 from pathlib import Path
-from palestra.sandbox import mounts, sandbox
+from palestra.sandbox import sandbox, visible_files
 backend = sandbox.Backend({ground.backend.name!r}, True, True, "", namespaces={ground.backend.namespaces})
-if {ground.python != sandbox.PYTHON}: mounts.interpreter = lambda: []
+if {ground.python != sandbox.PYTHON}: visible_files.interpreter = lambda: []
 running = sandbox.start(backend, [{ground.python!r}, "main.py", {word!r}], Path({str(ground.bundle)!r}))
 while "ready" not in running.output: time.sleep(0.01)
 print("started", flush=True)

@@ -2,7 +2,6 @@
 
 import msgspec
 import pytest
-from palestra.contest.match_face import face
 
 from palestra.contest.match import events as e
 from palestra.contest.match.clock import Clock, shown
@@ -183,20 +182,6 @@ def test_the_clock_survives_a_restart_to_the_millisecond():
     for now in (began + 1, began + 12_345, began + 600_000):
         assert at_time(again, "red", now) == at_time(fold(table.log), "red", now) == at_time(table.match, "red", now)
     assert at_time(again, "red", began + 12_345).cases[case].ran_ms(began + 12_345) == 12_345
-
-
-def test_a_face_says_what_a_big_clock_shows():
-    table = Table("literal").begun()
-    case = table.started()
-    table.wait(90 * SECOND)
-    found = face(table.match, "red", table.now)
-    assert (found.case, found.running, found.attempt, found.held, found.over) == (case, True, 1, "", False)
-    assert (found.case_ran_ms, found.case_left_ms) == (90_000, 510_000)
-    assert found.ran_ms + found.left_ms == TOTAL_MS
-    table.wait(2 * TOTAL_MS)
-    found = face(table.match, "red", table.now)
-    assert (found.over, found.ran_ms, found.left_ms, found.case) == (True, TOTAL_MS, 0, "")
-    assert not face(table.match, "blue", table.now).over
 
 
 def test_a_time_out_keeps_what_holds():

@@ -165,7 +165,10 @@ def test_nobody_waits_for_a_window_in_which_nobody_can_do_anything(home):
     track = registry.track("ticking-v1")
     home = home(data={"window_s": 3600.0})
     lengths = [
-        [sitting.window_s for sitting in live_run.timed(track, home.phase, windows).stream(home.folder / "data")]
+        [
+            sitting.window_s
+            for sitting in live_run.timed(track, home.phase, windows).stream.sittings(home.folder / "data")
+        ]
         for windows in (True, False)
     ]
     assert lengths == [[3600.0, 3600.0], [0.0, 0.0]]

@@ -304,7 +304,7 @@ def test_the_page_of_the_data_set_does_not_show_where_testers_look(data, bare):
 
 def test_an_organiser_may_change_the_times(data):
     other = registry.track(TRACK.id, {"deadline_s": "0.5", "every_s": "3", "window_s": "0"})
-    sitting = other.stream(data)[0]
+    sitting = other.stream.sittings(data)[0]
     assert (sitting.seconds, sitting.window_s) == (0.5 + 29 * 3, 0.0)
     assert next(iter(sitting.ticks())).deadline_s == 0.5
 

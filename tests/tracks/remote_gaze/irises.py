@@ -2,10 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra.tracks.remote_gaze.solutions.eyeball import Eyeball, Sight
 
 from palestra.tracks.remote_gaze.simulator.eyes import EYEBALL_MM
 from palestra.tracks.remote_gaze.simulator.person import Person
+from palestra.tracks.remote_gaze.solutions.eyeball_fit import Eyeball, Sight
 
 Floats = NDArray[np.float64]
 
