@@ -101,7 +101,7 @@ def sizes():
         yield pytest.param(track_id, "small", id=f"small-{track_id}", marks=marks)
 
 
-@pytest.mark.parametrize(("track_id", "size"), sizes())
+@pytest.mark.parametrize(("track_id", "size"), list(sizes()))
 def test_the_estimate_without_pictures_is_near(track_id, size, unpictured):
     cost = make.estimate(make.plan(registry.track(track_id), Order(size, 0, ("images",))))
     real = sum(path.stat().st_size for path in unpictured(track_id, size).rglob("*") if path.is_file())
