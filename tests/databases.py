@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import pytest
 
 from palestra.contest.storage.database import open_database, sqlite_address
-from tests import postgres
+from tests import ROOT, postgres
 
 
 @contextmanager
@@ -68,8 +68,10 @@ class Databases:
 def on_sorts(metafunc: pytest.Metafunc, on_both: Sequence[str], scope: Literal["module", "function"]) -> None:
     """Test on each sort whatever needs a database: on PostgreSQL with `make test-all`, and with `make test` too in
     modules of these names."""
+    gone = [name for name in on_both if not (ROOT / f"{name.replace('.', '/')}.py").is_file()]
+    assert not gone, f"{gone} are to be tested on both databases, and are not there"
     if "database_sort" in metafunc.fixturenames:
-        seldom = metafunc.module.__name__.rpartition("test_")[2] not in on_both
+        seldom = metafunc.module.__name__ not in on_both
         grown = pytest.param("postgresql", marks=[pytest.mark.slow] if seldom else [])
         metafunc.parametrize("database_sort", ["sqlite", grown], indirect=True, scope=scope)
 

@@ -28,7 +28,11 @@ class Clock:
 
 # The parts that speak to the database themselves, and what is moved from one to the other. These tests run on both with
 # `make test`; those of the parts that are made of them need not.
-ON_BOTH = ("backup", "contest", "database", "jobs", "keys", "log", "passwords", "throttle", "uploads", "worker")
+ON_BOTH = [f"tests.contest.{name}" for name in (
+    "archive.test_backup", "test_contest", "storage.test_database", "queue.test_jobs", "accounts.test_tokens",
+    "log.test_chain", "accounts.test_passwords", "accounts.test_rate_limit", "storage.test_uploads",
+    "workers.test_worker",
+)]  # fmt: skip
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -197,7 +197,10 @@ class As:
 
 # What is written, locked or told of between processes may differ between databases, and what letters they take. These
 # tests run on both with `make test`.
-ON_BOTH = ("desk_actions", "transfers", "feed", "live", "tail", "hostile", "match_api")
+ON_BOTH = [f"tests.web.{name}" for name in (
+    "actions.test_desk", "api.test_transfers", "stream.test_feed", "test_topics", "test_log_tail", "test_hostile",
+    "match.test_api",
+)]  # fmt: skip
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
