@@ -40,6 +40,7 @@ def address(world: World) -> Iterator[str]:
     """A server of the contest that runs in a thread."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # who calls before the server is up waits, and is not turned away
         config = uvicorn.Config(world.app, log_config=None, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
