@@ -19,7 +19,7 @@ from benchmarks.stream_bare import be_busy, ending, in_child, sleep_ticks
 from palestra import registry
 from palestra.datasets import make
 from palestra.live import run as playing
-from palestra.live import sittings_of
+from palestra.live.live_data import sittings_of
 from palestra.live.recording import Recording
 from palestra.records import Order
 from palestra.tracks.emotion_eeg import experiment as material

@@ -288,3 +288,18 @@ def test_the_command_line_starts_without_heavy_libraries():
     code = f"import sys; from palestra.cli import main; print([name for name in {heavy} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+BESIDE = sorted(file for folder in ("benchmarks", "train") for file in (ROOT / folder).glob("*.py"))
+
+
+@pytest.mark.parametrize("file", BESIDE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_lies_beside_the_package_imports_what_is_there(file):
+    """These scripts run seldom: a name that moved would be noticed late."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "palestra":
+            assert node.module in files(), f"line {node.lineno}"
+            for alias in node.names:
+                module, door = found(node.module, alias.name)
+                there = door or module != node.module or alias.name in _defined(ast.parse(files()[module].read_text()))
+                assert there, f"line {node.lineno}: {node.module} has no {alias.name}"
