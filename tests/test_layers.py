@@ -301,5 +301,11 @@ def test_what_lies_beside_the_package_imports_what_is_there(file):
             assert node.module in files(), f"line {node.lineno}"
             for alias in node.names:
                 module, door = found(node.module, alias.name)
-                there = door or module != node.module or alias.name in _defined(ast.parse(files()[module].read_text()))
+                text = files()[module].read_text()
+                there = door or module != node.module or alias.name in _defined(ast.parse(text)) | _taken_in(text)
                 assert there, f"line {node.lineno}: {node.module} has no {alias.name}"
+
+
+def _taken_in(text: str) -> set[str]:
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name for node in nodes for alias in node.names}
