@@ -68,13 +68,23 @@ PATH = re.compile(r"`(?:palestra/)?((?:[a-z_]+/)+[a-z_]\w*\.py)`")
 HOME_OF = {"challenges", "kit", "tests"}  # made on the page, or not of the package
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.parent.name != "decisions"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_modules_in_the_docs_are_where_they_say(page):
     for name in PATH.findall(page.read_text()):
         if name.split("/")[0] not in HOME_OF:
             assert (ROOT / "palestra" / name).is_file() or (ROOT / name).is_file(), name
+
+
+def test_modules_that_comments_name_are_there():
+    modules = [path for path in sorted((ROOT / "palestra").rglob("*.py")) if "starter" not in str(path)]
+    names = {path.name for path in modules} | {
+        "file.py",
+        "predict.py",
+        "verify.py",
+    }  # the latter are contestants' and archives'
+    for module in modules:
+        for name in re.findall(r"(?<![\w./])[a-z_]+\.py\b", module.read_text()):
+            assert name in names, f"{module.relative_to(ROOT)} names {name}"
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])

@@ -24,7 +24,7 @@ from palestra.entrants.wheels import FOLDER as WHEELS
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
 from palestra.formats import open_members, shown_name
-from palestra.sandbox.sandbox import Backend
+from palestra.sandbox.launch import Backend
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
 PREFIX = "palestra-bundle-"  # of places for bundles, in the system's folder for what is temporary

@@ -12,7 +12,7 @@ from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 from palestra.sandbox import backends
-from palestra.sandbox.sandbox import Backend, Limits
+from palestra.sandbox.launch import Backend, Limits
 
 SOCKETS, AGENTS = ("ws://", "wss://"), ("http://",)  # addresses of policy servers, and of agent servers
 HOST = "none: it runs in the host, and may see the world itself"

@@ -18,12 +18,12 @@ from palestra.entrants.poller import Bell
 from palestra.entrants.socket_frames import BadFrame, Frame, Header, Receiver, Sender
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
-from palestra.sandbox import sandbox
+from palestra.sandbox import launch
+from palestra.sandbox.launch import Backend, Limits
 from palestra.sandbox.running_program import Running
-from palestra.sandbox.sandbox import Backend, Limits
 from palestra.text import human_bytes
 
-COMMAND = (sandbox.PYTHON, "-m", "palestra.entrants.runner.__main__")
+COMMAND = (launch.PYTHON, "-m", "palestra.entrants.runner.__main__")
 REPLY_BYTES = 65_536  # of one reply: numbers, or a note
 READY_S = 120.0  # to load a model
 ENDING_S = 2.0  # between closing its socket and being gone, on a busy host
@@ -90,7 +90,7 @@ class Program:
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         bundle = self._bundle
-        running = sandbox.start(self._backend, COMMAND, bundle.folder, self._limits, theirs, site=bundle.site)
+        running = launch.start(self._backend, COMMAND, bundle.folder, self._limits, theirs, site=bundle.site)
         theirs.close()
         bell = Bell()
         bell.watch(ours)

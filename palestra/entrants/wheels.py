@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 
 from palestra.errors import PalestraError, clip
+from palestra.sandbox.launch import PYTHON, Backend, Limits, Sees, plan
 from palestra.sandbox.running_program import Running
-from palestra.sandbox.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.text import human_bytes
 
 FOLDER = "wheels"

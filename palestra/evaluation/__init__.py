@@ -7,7 +7,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.evaluation import result_table, run, solve, study
-    from palestra.evaluation.fold import ONE_THREAD
+    from palestra.evaluation.fold_job import ONE_THREAD
     from palestra.evaluation.protocols import CROSS_DATA, OTHER, SAME, k_fold, leave_one_out
     from palestra.evaluation.report import write_bench
     from palestra.evaluation.run import Bench, Contender

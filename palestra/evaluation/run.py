@@ -17,8 +17,8 @@ import polars as pl
 from palestra import registry
 from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation import study as studying
-from palestra.evaluation.fold import GPUS, ONE_THREAD, Job, run
-from palestra.evaluation.learner import absolute, digest, gpus_of, load
+from palestra.evaluation.fold_job import GPUS, ONE_THREAD, Job, run
+from palestra.evaluation.learner_loader import absolute, digest, gpus_of, load
 from palestra.formats import replacing
 from palestra.model_cards import weights_digest
 from palestra.records import Protocol, Track

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from palestra.live.session import Guests, Replayed, play_live, register_version, replay_live
     from palestra.live.standings import Standing
     from palestra.live.stream import Clock, FastLine, Line, VirtualClock
-    from palestra.live.summary import summary_lines
+    from palestra.live.terminal_summary import summary_lines
     from palestra.live.timeline import write_run
     from palestra.live.wall_clock import WallClock
 else:

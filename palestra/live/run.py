@@ -27,7 +27,7 @@ from palestra.live.terminal import Watch
 from palestra.live.versions import Version, Versions, windows
 from palestra.live.wall_clock import WallClock
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
-from palestra.sandbox.sandbox import Limits
+from palestra.sandbox.launch import Limits
 from palestra.scoring import score_file
 
 READY_S = 120.0  # to load a model

@@ -12,8 +12,8 @@ import msgspec
 
 from palestra.errors import PalestraError
 from palestra.sandbox import landlock, seccomp
+from palestra.sandbox.launch import PYTHON, Backend, Limits, start
 from palestra.sandbox.running_program import Running
-from palestra.sandbox.sandbox import PYTHON, Backend, Limits, start
 
 PROBE_LIMITS = Limits(memory_bytes=1 << 29, pids=32, cpu_s=5, wall_s=10, tmp_bytes=1 << 20)
 # It prints what it could do that it must not, and that it got to the end.

@@ -15,7 +15,7 @@ from palestra.entrants.bundle import PREFIX, PROGRAM, place, sweep, unpacked, wr
 from palestra.entrants.program import Program
 from palestra.errors import PalestraError, Refused
 from palestra.records import Tick
-from palestra.sandbox import backends, sandbox
+from palestra.sandbox import backends, launch
 from tests.entrants.test_wheels import _wheel
 
 FILES = {
@@ -24,7 +24,7 @@ FILES = {
     "config.json": b'{"image": "registry/of/the/contest:1", "command": "bash start.sh"}',
     "empty": b"",
 }
-ANY = sandbox.Backend("none", False, False, "")  # without wheels nothing is run
+ANY = launch.Backend("none", False, False, "")  # without wheels nothing is run
 
 
 def write_folder(place: Path, files: dict[str, bytes]) -> Path:

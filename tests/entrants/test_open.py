@@ -9,7 +9,7 @@ from palestra.entrants.open import Called, Terms, called, open_entry
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Solution
 from palestra.sandbox import backends
-from palestra.sandbox.sandbox import Backend, Limits
+from palestra.sandbox.launch import Backend, Limits
 from tests.live import hall
 
 TERMS = Terms(Limits(memory_bytes=1 << 29, wall_s=60, cpu_s=30), 10.0)

@@ -11,10 +11,10 @@ from palestra.entrants.program import Program
 from palestra.errors import PalestraError
 from palestra.live.stream import FastLine, VirtualClock, run
 from palestra.records import Tick
-from palestra.sandbox import backends, sandbox
+from palestra.sandbox import backends, launch
 
 PACKET = np.arange(33 * 50, dtype=np.float32).reshape(33, 50)
-QUICK = sandbox.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
+QUICK = launch.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import PalestraError
-from palestra.sandbox import sandbox
-from palestra.sandbox.sandbox import Limits
+from palestra.sandbox import launch
+from palestra.sandbox.launch import Limits
 from tests.entrants.programs import TRIES
 
 
@@ -29,7 +29,7 @@ def _wheel(folder: Path, name: str = "entrantlib", needs: str = "", size: int = 
 
 @pytest.fixture
 def venv_ground(ground):
-    if ground.python != sandbox.PYTHON:
+    if ground.python != launch.PYTHON:
         pytest.skip("another Python, without pip")
     return ground
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from palestra.errors import PalestraError
-from palestra.evaluation.fold import ONE_THREAD
+from palestra.evaluation.fold_job import ONE_THREAD
 from palestra.executors.processes import ProcessExecutor
 from palestra.executors.ray_cluster import RayExecutor
 from palestra.registry import OUTSIDE

@@ -12,7 +12,7 @@ import pytest
 from palestra.console import as_json
 from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation import run as benching
-from palestra.evaluation.fold import run
+from palestra.evaluation.fold_job import run
 from palestra.executors.processes import ProcessExecutor, Raised
 from palestra.scoring import score
 from tests.evaluation.benches import LEARNERS, SESSIONS, answered, bench_on, learner, noted, write_data

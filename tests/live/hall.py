@@ -24,8 +24,8 @@ from palestra.live.live_data import read_live_data
 from palestra.live.run import Play, Played
 from palestra.live.stream import Decision
 from palestra.records import Track
-from palestra.sandbox import backends, sandbox
-from palestra.sandbox.sandbox import Limits
+from palestra.sandbox import backends, launch
+from palestra.sandbox.launch import Limits
 from tests import OUTSIDE
 
 TRACKS = OUTSIDE / "live"
@@ -167,10 +167,10 @@ class _LightProgram(Program):
 
     def __init__(self, name: str, talk: Callable[[socket.socket], None]) -> None:
         self._talk = talk
-        super().__init__(name, Bundle(Path(), None, ""), sandbox.Backend("light", True, True, ""))
+        super().__init__(name, Bundle(Path(), None, ""), launch.Backend("light", True, True, ""))
 
     def _start(self) -> Any:
-        with mock.patch.object(sandbox, "start", lambda *words, **more: _Light(words[4], self._talk)):
+        with mock.patch.object(launch, "start", lambda *words, **more: _Light(words[4], self._talk)):
             return super()._start()
 
 

@@ -8,7 +8,7 @@ from palestra.live.episode_timeline import blocks
 from palestra.live.recording import Head, Recorder, Recording, Who
 from palestra.live.scored_run import ScoredRun
 from palestra.live.stream import Decision
-from palestra.live.summary import summary_lines
+from palestra.live.terminal_summary import summary_lines
 from palestra.registry import track
 from tests.changed import changed
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from palestra.sandbox import backends, sandbox, visible_files
+from palestra.sandbox import backends, launch, visible_files
+from palestra.sandbox.launch import Backend, Limits
 from palestra.sandbox.running_program import Report, Running
-from palestra.sandbox.sandbox import Backend, Limits
 
 SHORT = Limits(memory_bytes=1 << 28, pids=24, cpu_s=5, wall_s=5, tmp_bytes=1 << 20, output_bytes=4096)
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -43,7 +43,7 @@ class Ground:
         limits = msgspec.structs.replace(limits, **changes)
         (self.bundle / "main.py").write_text(program)
         command = [self.python, "main.py", *map(str, words)]
-        return sandbox.start(self.backend, command, self.bundle, limits, sock, environment, site)  # type: ignore[arg-type]
+        return launch.start(self.backend, command, self.bundle, limits, sock, environment, site)  # type: ignore[arg-type]
 
     def run(self, program: str, limits: Limits = SHORT, **changes: object) -> Ended:
         with self.start(program, limits, **changes) as running:
@@ -81,7 +81,7 @@ def _ground(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     backend = next(backend for backend in backends.probe() if backend.name == name)
     if not backend.works:
         pytest.skip(f"{backend} ({backend.advice})")
-    python = sandbox.PYTHON
+    python = launch.PYTHON
     if bare:
         python = _bare(monkeypatch)
         backend = msgspec.structs.replace(backend, namespaces=False)
@@ -96,7 +96,7 @@ def _ground(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
 def _bare(monkeypatch: pytest.MonkeyPatch) -> str:
     """The interpreter that a program without mounts of its own can reach: ours may be in a closed home."""
     if os.getuid() != 0 or not visible_files.closed_to_others(source for source, _ in visible_files.interpreter()):
-        return sandbox.PYTHON
+        return launch.PYTHON
     if not Path(SYSTEM_PYTHON).exists():
         pytest.skip("this Python is in a closed folder, and there is no other")
     monkeypatch.setattr(visible_files, "interpreter", list)

@@ -1,6 +1,6 @@
 """What is so in a contest after some of its events: accounts, teams, phases, submissions and what became of them.
 
-The records here are changed by fold.py alone. Whatever a board may be asked for at an earlier time carries the time
+The records here are changed by reducer.py alone. Whatever a board may be asked for at an earlier time carries the time
 from which it holds.
 """
 

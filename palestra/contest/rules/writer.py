@@ -58,7 +58,7 @@ def _keys(table: msgspec.Struct, keys: Mapping[str, Key], zone: str) -> Iterator
             yield f"{name} = {WRITERS.get(key.read, _plain)(value, zone)}"
 
 
-# Values, each the other way round than values.py has them
+# Values, each the other way round than value_parsers.py has them
 
 
 def _plain(value: Any, zone: str = "") -> str:

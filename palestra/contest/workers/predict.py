@@ -16,8 +16,8 @@ from palestra.datasets import redact
 from palestra.entrants import bundle
 from palestra.errors import PalestraError
 from palestra.records import Track
+from palestra.sandbox.launch import PYTHON, Backend, Limits, Sees, plan
 from palestra.sandbox.running_program import Running
-from palestra.sandbox.sandbox import PYTHON, Backend, Limits, Sees, plan
 from palestra.scoring import score
 
 PREFIX = ".predicting-"  # of places in which a bundle runs, beside the data

@@ -20,7 +20,7 @@ from palestra.contest.workers import live_run, score
 from palestra.contest.workers.live_progress import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
 from palestra.sandbox import backends
-from palestra.sandbox.sandbox import Backend
+from palestra.sandbox.launch import Backend
 from tests.changed import changed
 from tests.contest.bundles import PROGRAM, Home, write_tar, write_zip, zip_folder
 from tests.entrants.programs import until

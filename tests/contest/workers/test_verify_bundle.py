@@ -15,7 +15,7 @@ from palestra.contest.workers import live_run, predict, score
 from palestra.contest.workers import verify_bundle as verifying
 from palestra.report.bilingual import only
 from palestra.sandbox import backends
-from palestra.sandbox.sandbox import Backend
+from palestra.sandbox.launch import Backend
 from tests import OUTSIDE
 from tests.changed import changed
 from tests.contest.bundles import Home, write_zip

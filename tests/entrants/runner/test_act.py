@@ -12,7 +12,7 @@ from palestra.entrants.program import Program
 from palestra.entrants.runner.act import MOST_NUMBERS, wanted
 from palestra.errors import PalestraError
 from palestra.records import Tick
-from palestra.sandbox import backends, sandbox
+from palestra.sandbox import backends, launch
 
 BODY = """
 import numpy as np
@@ -51,7 +51,7 @@ def test_a_class_with_reset_and_act_runs_in_the_sandbox(tmp_path):
     folder = tmp_path / "bundle" / "Algorithm"
     folder.mkdir(parents=True)
     (folder / "MyAlgorithm.py").write_text(textwrap.dedent(BODY))
-    limits = sandbox.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
+    limits = launch.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
     program = Program("team", Bundle(folder.parent, None, ""), backend, limits)
     try:
         first, second, other, again = talk(program)

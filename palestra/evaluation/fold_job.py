@@ -56,7 +56,7 @@ def run(job: Job) -> bytes:
 
     from palestra import registry
     from palestra.evaluation import study as studying
-    from palestra.evaluation.learner import load
+    from palestra.evaluation.learner_loader import load
     from palestra.evaluation.random_seed import seed_all
 
     seed_all(job.seed)  # for what a program draws while it is loaded

@@ -4,7 +4,7 @@ import pytest
 
 from palestra import model_cards
 from palestra.errors import PalestraError
-from palestra.evaluation import learner
+from palestra.evaluation import learner_loader
 from palestra.records import Solution
 from tests.eye_networks import CARD, weights_in
 
@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 
 def digest(folder, name="Mine"):
-    return learner.digest(f"{folder / 'mine.py'}:{name}")
+    return learner_loader.digest(f"{folder / 'mine.py'}:{name}")
 
 
 @pytest.mark.parametrize("name", ["mine.py", "lazily.py", "further.py", "nets/layers.py", "nets/deep.py"])
@@ -55,8 +55,8 @@ def test_where_it_lies_does_not_count(folder, tmp_path_factory):
 
 def test_a_solution_of_the_package_goes_by_its_name():
     name = "palestra.tracks.emotion_eeg.solutions.learner:Entropies"
-    assert learner.digest(name) == name and learner.absolute(name) == name
-    assert learner.gpus_of(name) == 0
+    assert learner_loader.digest(name) == name and learner_loader.absolute(name) == name
+    assert learner_loader.gpus_of(name) == 0
 
 
 def test_other_weights_are_another_solution(tmp_path, monkeypatch):
@@ -84,9 +84,9 @@ def _compare_digests(tmp_path):
 def test_a_file_that_cannot_be_used_is_named(tmp_path, text, words):
     (tmp_path / "mine.py").write_text(text)
     with pytest.raises(PalestraError, match=words):
-        learner.load(f"{tmp_path / 'mine.py'}:Mine")
+        learner_loader.load(f"{tmp_path / 'mine.py'}:Mine")
 
 
 def test_a_bare_name_is_told_what_it_could_be():
     with pytest.raises(PalestraError, match=r"FILE\.py:Class"):
-        learner.load("Mine")
+        learner_loader.load("Mine")

@@ -7,7 +7,7 @@ import pytest
 
 from palestra.errors import PalestraError
 from palestra.evaluation import run
-from palestra.evaluation.fold import _checked
+from palestra.evaluation.fold_job import _checked
 from palestra.executors.processes import ProcessExecutor
 from palestra.registry import track
 from tests.evaluation.benches import SESSIONS, answered, bench_on, learner, noted, write_data

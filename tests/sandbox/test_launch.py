@@ -15,9 +15,9 @@ import pytest
 
 from palestra.entrants import socket_frames
 from palestra.errors import PalestraError
-from palestra.sandbox import backends, sandbox
+from palestra.sandbox import backends, launch
+from palestra.sandbox.launch import Limits
 from palestra.sandbox.running_program import Running
-from palestra.sandbox.sandbox import Limits
 from tests import ROOT
 from tests.entrants.programs import DAEMONS, TRIES, until
 from tests.sandbox.ground import SHORT
@@ -31,7 +31,7 @@ def test_a_program_runs_in_its_bundle_and_what_it_prints_is_kept(ground):
 
 
 def test_a_program_speaks_frames_over_its_socket(ground):
-    if ground.python != sandbox.PYTHON:
+    if ground.python != launch.PYTHON:
         pytest.skip("another Python, without our libraries")
     program = """
 import os, socket
@@ -67,7 +67,7 @@ def test_a_program_gets_its_own_descriptors_though_we_have_many_open(ground):
 
 
 def test_common_libraries_work(ground):
-    if ground.python != sandbox.PYTHON:
+    if ground.python != launch.PYTHON:
         pytest.skip("another Python, without our libraries")
     program = """
 import asyncio, ctypes, getpass, multiprocessing, os, ssl, sqlite3, subprocess, tempfile, threading
@@ -144,10 +144,10 @@ def test_everything_ends_when_we_are_killed(ground, gone, folder):
     code = f"""
 import sys, time, msgspec
 from pathlib import Path
-from palestra.sandbox import sandbox, visible_files
-backend = sandbox.Backend({ground.backend.name!r}, True, True, "", namespaces={ground.backend.namespaces})
-if {ground.python != sandbox.PYTHON}: visible_files.interpreter = lambda: []
-running = sandbox.start(backend, [{ground.python!r}, "main.py", {word!r}], Path({str(ground.bundle)!r}))
+from palestra.sandbox import launch, visible_files
+backend = launch.Backend({ground.backend.name!r}, True, True, "", namespaces={ground.backend.namespaces})
+if {ground.python != launch.PYTHON}: visible_files.interpreter = lambda: []
+running = launch.start(backend, [{ground.python!r}, "main.py", {word!r}], Path({str(ground.bundle)!r}))
 while "ready" not in running.output: time.sleep(0.01)
 print("started", flush=True)
 time.sleep(1000)
@@ -176,7 +176,7 @@ def test_how_a_program_ended_is_told(ground, program, why):
 
 def test_a_program_that_is_not_there_is_told(ground):
     (ground.bundle / "x").touch()
-    with sandbox.start(ground.backend, ["/usr/bin/not-there"], ground.bundle) as running:
+    with launch.start(ground.backend, ["/usr/bin/not-there"], ground.bundle) as running:
         assert running.wait(10)
         assert "never started" in running.why() or "exit code 127" in running.why()
 
@@ -186,12 +186,12 @@ def test_a_bundle_that_the_program_could_not_read_is_told(ground):
         pytest.skip("it runs as the user that we are")
     (ground.bundle / "main.py").touch(0o600)
     with pytest.raises(PalestraError, match=r"main\.py is closed to other users"):
-        sandbox.start(ground.backend, ["x"], ground.bundle)
+        launch.start(ground.backend, ["x"], ground.bundle)
 
 
 def test_a_bundle_that_is_not_there_is_told(ground):
     with pytest.raises(PalestraError, match="is no folder"):
-        sandbox.start(ground.backend, ["x"], ground.bundle / "nothing")
+        launch.start(ground.backend, ["x"], ground.bundle / "nothing")
 
 
 def test_nothing_is_left_on_the_host(ground):
@@ -205,8 +205,8 @@ def test_nothing_is_left_on_the_host(ground):
 
 def test_untrusted_programs_need_a_sandbox_that_contains(monkeypatch):
     nothing = [
-        sandbox.Backend("bubblewrap", False, True, "bwrap is not installed.", "apt-get install -y bubblewrap"),
-        sandbox.Backend("rlimits", True, False, "limits only"),
+        launch.Backend("bubblewrap", False, True, "bwrap is not installed.", "apt-get install -y bubblewrap"),
+        launch.Backend("rlimits", True, False, "limits only"),
     ]
     monkeypatch.setattr(backends, "probe", lambda: nothing)
     with pytest.raises(PalestraError, match="apt-get install -y bubblewrap"):
@@ -218,7 +218,7 @@ def test_trusted_programs_can_run_with_limits_alone(folder):
     rlimits = backends.probe()[-1]
     (folder / "main.py").write_text("print('here'); import time; time.sleep(100)")
     limits = Limits(wall_s=0.3)
-    with sandbox.start(rlimits, [sandbox.PYTHON, "main.py"], folder, limits) as running:
+    with launch.start(rlimits, [launch.PYTHON, "main.py"], folder, limits) as running:
         assert running.wait(10)
         assert "here" in running.output and running.why() == "killed: it ran longer than 0.3 s"
 
@@ -248,8 +248,8 @@ def predict(ground, folder):
 
     def run(program, limits=SHORT, **changes):
         (ground.bundle / "main.py").write_text(program)
-        sees = sandbox.Sees(ground.bundle, data=data, answer=answer)
-        order = sandbox.plan(ground.backend, (), sees, msgspec.structs.replace(limits, **changes))
+        sees = launch.Sees(ground.bundle, data=data, answer=answer)
+        order = launch.plan(ground.backend, (), sees, msgspec.structs.replace(limits, **changes))
         words = [order.environment[name] for name in ("PALESTRA_DATA", "PALESTRA_ANSWER")]
         with Running(order._replace(command=[ground.python, "main.py", *words]), None) as running:
             assert running.wait(20)
@@ -315,14 +315,14 @@ except OSError as error: print("refused:", error)
 
 def test_an_answer_that_is_no_file_is_told(ground, folder):
     with pytest.raises(PalestraError, match="is no file"):
-        sandbox.plan(ground.backend, (), sandbox.Sees(ground.bundle, answer=folder / "nothing"), SHORT)
+        launch.plan(ground.backend, (), launch.Sees(ground.bundle, answer=folder / "nothing"), SHORT)
 
 
 def test_programs_run_on_the_cores_that_a_pinned_host_leaves_them(ground, monkeypatch):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("there is one core alone")
-    monkeypatch.setenv(sandbox.FREE_CORES, str(cores[0]))
+    monkeypatch.setenv(launch.FREE_CORES, str(cores[0]))
     assert f"[{cores[0]}]" in ground.run("import os; print(sorted(os.sched_getaffinity(0)))").output
-    monkeypatch.setenv(sandbox.FREE_CORES, "")
+    monkeypatch.setenv(launch.FREE_CORES, "")
     assert str(cores) in ground.run("import os; print(sorted(os.sched_getaffinity(0)))").output
