@@ -17,7 +17,7 @@ from websockets.sync.server import serve as listen
 from palestra import client
 from palestra.client import play, serving
 from palestra.entrants import websocket_messages
-from palestra.entrants.listener import Listening
+from palestra.entrants.dial_in_listener import Listening
 from palestra.entrants.policy_server import Dialled
 from palestra.errors import PalestraError
 from palestra.records import Tick
@@ -402,6 +402,6 @@ def test_contestants_need_few_libraries():
 
 
 def test_the_codes_that_both_sides_know_are_the_same():
-    from palestra.entrants import listener as ours
+    from palestra.entrants import dial_in_listener as ours
 
     assert client.REPLACED == ours.REPLACED

@@ -51,8 +51,8 @@ def bench(
 ) -> None:
     """Train and test solutions as a benchmark protocol says."""
     from palestra import registry
+    from palestra.evaluation import protocol_data as studying
     from palestra.evaluation import result_table, run
-    from palestra.evaluation import study as studying
     from palestra.scoring import score
 
     chosen = registry.track(track, pairs(settings))

@@ -159,7 +159,7 @@ def _privileged(name: str, place: str) -> Entry:
 
 
 def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
-    from palestra.entrants.agent_server import AgentLine
+    from palestra.entrants.http_agent import AgentLine
     from palestra.entrants.policy_server import Dialled
 
     kind = AgentLine if one.what.startswith(AGENTS) else Dialled
@@ -170,7 +170,7 @@ def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
 
 def listen(address: str, teams: Sequence[str], track: str, terms: Terms, stack: ExitStack) -> list[Entry]:
     """A line for each team, which is to dial in; they are told by the token that its line has."""
-    from palestra.entrants.listener import Listening
+    from palestra.entrants.dial_in_listener import Listening
 
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():

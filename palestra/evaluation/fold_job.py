@@ -55,7 +55,7 @@ def run(job: Job) -> bytes:
         os.environ[GPUS] = os.environ.setdefault(OWN_GPU, job.gpu)
 
     from palestra import registry
-    from palestra.evaluation import study as studying
+    from palestra.evaluation import protocol_data as studying
     from palestra.evaluation.learner_loader import load
     from palestra.evaluation.random_seed import seed_all
 

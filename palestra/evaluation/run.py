@@ -16,7 +16,7 @@ import polars as pl
 
 from palestra import registry
 from palestra.errors import PalestraError, UnknownName
-from palestra.evaluation import study as studying
+from palestra.evaluation import protocol_data as studying
 from palestra.evaluation.fold_job import GPUS, ONE_THREAD, Job, run
 from palestra.evaluation.learner_loader import absolute, digest, gpus_of, load
 from palestra.formats import replacing

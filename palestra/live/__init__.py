@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from palestra.live.standings import Standing
     from palestra.live.stream import Clock, FastLine, Line, VirtualClock
     from palestra.live.terminal_summary import summary_lines
-    from palestra.live.timeline import write_run
+    from palestra.live.timeline_page import write_run
     from palestra.live.wall_clock import WallClock
 else:
     __getattr__ = lazy_exports(__name__)

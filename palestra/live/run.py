@@ -1,11 +1,9 @@
 """A live run from its start to its Result: the stream is played to all entrants at once, recorded and scored."""
 
-import gc
 import math
-import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,7 +23,7 @@ from palestra.live.standings import Standings
 from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
 from palestra.live.terminal import Watch
 from palestra.live.versions import Version, Versions, windows
-from palestra.live.wall_clock import WallClock
+from palestra.live.wall_clock import WallClock, punctual
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.launch import Limits
 from palestra.scoring import score_file
@@ -36,7 +34,6 @@ SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has
 CORES = 4  # whose time a program may use
 STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
 ROOM_S = 0.1  # until something is due, that leaves time to see how things stand
-NICE = -10  # the host's priority in real time, where it may be raised
 
 
 class NotReady(PalestraError):
@@ -220,7 +217,7 @@ class _Hall:
         lines = self._lines(sittings)
         opening_s = {window.before: window.closes_s for window in windows(sittings)}
         started = self.clock.now()
-        with watch, _punctual(self.order.pace):
+        with watch, punctual(self.order.pace):
             for number, sitting in enumerate(sittings):
                 self.log.recorder.sitting = number
                 watch.sitting(number)
@@ -244,7 +241,7 @@ class _Hall:
         if isinstance(self.clock, WallClock):
             self.clock.idle = self.log.idle
         lines = self._lines([])
-        with self.log.watch, _punctual(self.order.pace):
+        with self.log.watch, punctual(self.order.pace):
             for number, case in enumerate(cases):
                 self.log.recorder.sitting = number
                 self.log.watch.sitting(number)
@@ -339,25 +336,6 @@ def _asker(ask: open.Ask, patience_s: float) -> "stream.Asked":
         return ask(tick, within_s)
 
     return asked
-
-
-@contextmanager
-def _punctual(pace: str) -> Iterator[None]:
-    """In real time the host comes first, where it may, and does not stop to collect garbage."""
-    if pace != "real":
-        yield
-        return
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    with suppress(PermissionError):  # then it is as punctual as others; its lateness is measured either way
-        os.setpriority(os.PRIO_PROCESS, 0, min(before, NICE))
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        with suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 def fresh_folder(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from palestra.contest.match.cases import Entrant
 from palestra.contest.match.event_kinds import Who
 from palestra.contest.match.outcomes import outcomes_of
 from palestra.contest.match.rules import PRESETS
-from palestra.contest.match.simulated_case import SimulatedCase, SimulatedGoal
+from palestra.contest.match.simulated_referees import SimulatedCase, SimulatedGoal
 from palestra.contest.rehearsal import Attempt, Logged, Paper, Player, Rehearsal
 from palestra.contest.rules.model import encode
 from palestra.contest.storage.database import open_database

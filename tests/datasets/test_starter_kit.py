@@ -13,7 +13,7 @@ import pytest
 from palestra import registry
 from palestra.datasets import starter_kit
 from palestra.datasets.starter_kit import write_kit
-from palestra.entrants.listener import Listening
+from palestra.entrants.dial_in_listener import Listening
 from palestra.errors import PalestraError
 from palestra.records import Tick
 from palestra.tracks.emotion_eeg import experiment

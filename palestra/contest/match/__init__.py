@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from palestra.contest.match.reducer import apply, at_time, opened, take_in, team_of
     from palestra.contest.match.results import at_the_time, note_result
     from palestra.contest.match.rules import TOTAL_MS, MatchRules, match_rules, phase_of_match, weights_of
-    from palestra.contest.match.simulated_case import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
+    from palestra.contest.match.simulated_referees import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
     from palestra.contest.match.state import Appeal, CaseState, Match, Note, OnSite, Penalty, Scene, Turn, case_of
     from palestra.contest.match.state_machine import decide
     from palestra.contest.match.timetable import timetable_of

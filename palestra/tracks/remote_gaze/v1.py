@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
 from palestra.evaluation import CROSS_DATA, OTHER, SAME, k_fold, leave_one_out
-from palestra.evaluation import study as studying
+from palestra.evaluation import protocol_data as studying
 from palestra.records import (
     Dataset,
     Display,

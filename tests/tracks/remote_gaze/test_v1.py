@@ -9,7 +9,7 @@ import pytest
 
 from palestra import registry
 from palestra.errors import Refused
-from palestra.evaluation import study as studying
+from palestra.evaluation import protocol_data as studying
 from palestra.metrics.transforms import KINECT_TO_WORLD
 from palestra.scoring import score
 from palestra.tracks.remote_gaze.eyediap.answers import read_answers, write_answers, write_example

@@ -12,7 +12,7 @@ from palestra.live.live_data import read_live_data
 from palestra.live.recording import Recording
 from palestra.live.run import Play
 from palestra.live.session import Guests, play_live
-from palestra.live.timeline import write_run
+from palestra.live.timeline_page import write_run
 from palestra.records import Draws
 from palestra.scoring import score
 from palestra.tracks.tabletop import manip_v1 as table

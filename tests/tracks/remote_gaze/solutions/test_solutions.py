@@ -8,8 +8,8 @@ import pytest
 
 from palestra import registry
 from palestra.errors import PalestraError, UnknownName
+from palestra.evaluation import protocol_data as studying
 from palestra.evaluation import run
-from palestra.evaluation import study as studying
 from palestra.evaluation.learner_loader import load
 from palestra.metrics.angles import angles_deg
 from palestra.records import Material

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from palestra.entrants import websocket_messages
-from palestra.entrants.listener import HANDSHAKE_S, MOST_CHANGES, STRANGERS, Listening
+from palestra.entrants.dial_in_listener import HANDSHAKE_S, MOST_CHANGES, STRANGERS, Listening
 from palestra.entrants.websocket import MOST_NONSENSE
 from palestra.errors import PalestraError
 from palestra.records import Tick

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from palestra.entrants.agent_server import REPLY_BYTES, AgentLine, decoded, encoded
+from palestra.entrants.http_agent import REPLY_BYTES, AgentLine, decoded, encoded
 from palestra.errors import PalestraError
 from palestra.records import Tick
 

@@ -11,8 +11,8 @@ from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recorder, Recording
 from palestra.live.scored_run import ScoredRun, hear_recorded
 from palestra.live.terminal_summary import summary_lines
-from palestra.live.timeline import timeline, write_run
-from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart
+from palestra.live.timeline_charts import host_lateness, latencies, latency_over_time, standings_chart
+from palestra.live.timeline_page import timeline, write_run
 from palestra.records import Chart, Metric, Reply, Table
 from palestra.scoring import score
 from palestra.scoring.score import Scored

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from palestra.live import episode_timeline
+from palestra.live import episode_timeline_page
 from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
-from palestra.live.timeline_figures import host_lateness, latencies, latency_over_time, standings_chart
+from palestra.live.timeline_charts import host_lateness, latencies, latency_over_time, standings_chart
 from palestra.records import Block, Cell, Table, Track
 from palestra.report import Languages, Page, book_of, in_both, metric_title, result_page, write_page
 from palestra.scoring import Place, Scored, board
@@ -55,7 +55,7 @@ def _of(entrant: str, title: Words) -> Words:
 
 
 def _told(run: ScoredRun, entrant: str) -> list[Block]:
-    return episode_timeline.blocks(run, entrant) if run.track.episode else timeline(run, entrant)
+    return episode_timeline_page.blocks(run, entrant) if run.track.episode else timeline(run, entrant)
 
 
 def _what_went_wrong(story: Story) -> Table:

@@ -4,7 +4,7 @@ import numpy as np
 
 from palestra.live.entrant_history import Acts, read_acts
 from palestra.live.episode import Step
-from palestra.live.episode_timeline import blocks
+from palestra.live.episode_timeline_page import blocks
 from palestra.live.recording import Head, Recorder, Recording, Who
 from palestra.live.scored_run import ScoredRun
 from palestra.live.stream import Decision

@@ -4,7 +4,7 @@ import pytest
 
 from palestra.contest.match import events as e
 from palestra.contest.match.reducer import at_time
-from palestra.contest.match.simulated_case import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
+from palestra.contest.match.simulated_referees import SIMULATOR, SimulatedCase, SimulatedGoal, marks_of, preparation
 from palestra.contest.match.turn import current
 from palestra.errors import Forbidden
 from tests.contest.match.table import ANNA, BO, Table

@@ -7,7 +7,7 @@ import pytest
 
 from palestra import registry
 from palestra.errors import PalestraError
-from palestra.evaluation import study as studying
+from palestra.evaluation import protocol_data as studying
 from palestra.records import Study
 from palestra.scoring import score
 from tests.tracks.remote_gaze.sessions import write_sessions
