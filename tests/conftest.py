@@ -25,6 +25,7 @@ from tests.databases import Databases, Made, copy_of
 # it is not there yet, which is in the processes of pytest-xdist and in all that tests start.
 os.environ["PALESTRA_WORKERS"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
 
 
 def pytest_collection_finish() -> None:
