@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import uvicorn
 from palestra import console
 from palestra.contest.decisions import rule_changes
 from palestra.contest.log import clock
-from palestra.contest.setup import Place, first_link, pack_data
+from palestra.contest.setup import Place, first_link, pack_data, unpacked, without_data
 from palestra.errors import Told
 from palestra.parallel import end_with_parent
 from palestra.web.site import Oidc, Setup, Site
@@ -59,8 +60,7 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     clock.hand_down(site.contest.now)
     for line in _warnings(serve, site, f"{shown}/desk/rules"):
         told(line)
-    packing = get_context("spawn").Process(target=_pack, args=(serve.place, os.getpid()))
-    packing.start()
+    packing = _start_packing(serve.place) if unpacked(serve.place, site.contest) else None
     if link := first_link(site.contest):
         told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
     children = [_start_worker(serve) for _ in range(serve.workers)]
@@ -73,8 +73,9 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     finally:
         stopping.set()
         watch.join()
-        packing.terminate()
-        packing.join()
+        if packing:
+            packing.terminate()
+            packing.join()
         for child in children:
             child.send_signal(signal.SIGTERM)
         for child in children:
@@ -84,7 +85,11 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
 
 def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
     ahead = clock.log_is_ahead(site.state.at, site.now, site.state.rules().zone)
-    return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk)]
+    bare = [
+        f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet."
+        for phase in without_data(serve.place, site.contest)
+    ]
+    return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk), *bare]
 
 
 def _shown(serve: Serve) -> str:
@@ -107,6 +112,12 @@ def _require_port(serve: Serve) -> None:
                 f"服务器无法监听 {serve.host} 的端口 {serve.port}：{error.strerror}。"
                 "是否已有服务器在运行？请先停止它，或用 --port 另选端口。",
             ) from None
+
+
+def _start_packing(place: Place) -> BaseProcess:
+    packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()))
+    packing.start()
+    return packing
 
 
 def _pack(place: Place, parent: int) -> None:

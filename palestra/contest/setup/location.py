@@ -12,7 +12,7 @@ from palestra.contest.accounts import tokens
 from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
-from palestra.contest.rules import read, track_of
+from palestra.contest.rules import Phase, read, track_of
 from palestra.contest.storage import Files, downloads, open_database, sqlite_address, writing
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Track
@@ -61,20 +61,27 @@ class Place:
         return contest
 
 
-def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> None:
-    """Put each phase's contestant view, truth and starter kit into the file store, where they are not yet there."""
+def without_data(place: Place, contest: Contest) -> list[Phase]:
+    """Phases whose data folder is not there."""
+    return [one for one in contest.state.rules().phases if not one.data or not (place.home / one.data).is_dir()]
+
+
+def unpacked(place: Place, contest: Contest) -> list[tuple[Phase, Part]]:
+    """Each phase's contestant view, truth and starter kit that are not in the file store yet."""
+    bare, found = without_data(place, contest), []
     for phase in contest.state.rules().phases:
-        track, data = track_of(phase), place.home / phase.data
+        parts: tuple[Part, ...] = ("starter", "truth") if track_of(phase).live else ("starter", "truth", "view")
         have = contest.state.packs.get(phase.id, {})
-        if not phase.data or not data.is_dir():
-            told(f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet.")
-            continue
-        parts: tuple[Part, ...] = ("starter", "truth") if track.live else ("starter", "truth", "view")
-        for part in parts:
-            if part not in have:
-                told(f"{phase.id}: packing the {part} …")
-                packed = _packed(track, data, contest.files, part)
-                _note(contest, e.DataPacked(phase.id, part, packed.file, packed.bytes))
+        found += [(phase, part) for part in parts if part not in have and phase not in bare]
+    return found
+
+
+def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> None:
+    """Put what is not packed yet into the file store."""
+    for phase, part in unpacked(place, contest):
+        told(f"{phase.id}: packing the {part} …")
+        packed = _packed(track_of(phase), place.home / phase.data, contest.files, part)
+        _note(contest, e.DataPacked(phase.id, part, packed.file, packed.bytes))
 
 
 def _packed(track: Track, data: Path, files: Files, part: Part) -> downloads.Pack:
