@@ -52,8 +52,8 @@ demo: .venv/.installed system
 	$(BIN)/palestra demo $(ARGS)
 
 # Neighbours stay together, as what they need is made once; who has none left takes from the others. A quarter of the
-# time tests wait for browsers, servers and databases: one process more than there are cores uses it.
-WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# time tests wait for browsers, servers and databases: two processes more than there are cores use it.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST = $(BIN)/python -m tests.postgres --hasty $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test: .venv/.tested system style
