@@ -194,6 +194,8 @@ def main() -> None:
     except PalestraError as error:
         typer.echo(str(error), err=True)
         sys.exit(1)
+    except KeyboardInterrupt:  # before the command began, or after it ended
+        sys.exit(INTERRUPTED)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
             typer.echo(
