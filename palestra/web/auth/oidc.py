@@ -7,7 +7,6 @@ is believed only in what it signed, and its answers are limited in size and time
 
 import asyncio
 import base64
-import hashlib
 import hmac
 import ipaddress
 import secrets
@@ -15,15 +14,18 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import httpx
 import msgspec
+from authlib.oauth2 import ClientAuth, OAuth2Client  # type: ignore[import-untyped]
+from authlib.oauth2.rfc6749.parameters import prepare_token_request  # type: ignore[import-untyped]
+from authlib.oidc.discovery import get_well_known_url  # type: ignore[import-untyped]
 from sqlalchemy import Connection, insert, select
 
 from palestra.contest.storage import identities
 from palestra.errors import Told, clean, clip
-from palestra.web.auth.id_token import Identity, identity_of, same
+from palestra.web.auth.id_token import Identity, identity_of
 from palestra.web.site import Oidc
 
 KEPT_MS = 10 * 60_000  # how long somebody may take to sign in there
@@ -77,18 +79,12 @@ async def begin(settings: Oidc, redirect_uri: str, now: int) -> tuple[str, Kept]
 
 
 def authorization_url(settings: Oidc, provider: Provider, kept: Kept) -> str:
-    asked = {
-        "response_type": "code",
-        "client_id": settings.client_id,
-        "redirect_uri": kept.redirect_uri,
-        "scope": " ".join(dict.fromkeys(("openid", *settings.scopes))),
-        "state": kept.state,
-        "nonce": kept.nonce,
-        "code_challenge": _base64(hashlib.sha256(kept.verifier.encode()).digest()),
-        "code_challenge_method": "S256",
-    }
-    joint = "&" if urlsplit(provider.authorization_endpoint).query else "?"
-    return provider.authorization_endpoint + joint + urlencode(asked)
+    scope = " ".join(dict.fromkeys(("openid", *settings.scopes)))
+    client = OAuth2Client(None, settings.client_id, scope=scope, code_challenge_method="S256")
+    url, _ = client.create_authorization_url(
+        provider.authorization_endpoint, kept.state, kept.verifier, redirect_uri=kept.redirect_uri, nonce=kept.nonce
+    )
+    return str(url)
 
 
 async def finish(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int) -> Identity:
@@ -104,7 +100,7 @@ def code_of(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int) -> s
     """The code that somebody came back with, if it is the answer to what we asked of this very browser."""
     if not kept.made_at <= now < kept.made_at + KEPT_MS:
         raise Told("Signing in took longer than 10 minutes. Please begin again.", "登录用时超过 10 分钟，请重新开始。")
-    if not same(query.get("state", ""), kept.state):
+    if not _same(query.get("state", ""), kept.state):
         raise Told(
             "This sign-in was not begun in this browser, or another one was begun after it. Begin again.",
             "这次登录不是在本浏览器中发起的，或之后又发起了另一次。请重新开始。",
@@ -147,7 +143,7 @@ def seal(kept: Kept, secret: bytes) -> str:
 
 def unseal(cookie: str, secret: bytes) -> Kept:
     body, _, signature = cookie.partition(".")
-    if not same(signature, _base64(_signature(body, secret))):
+    if not _same(signature, _base64(_signature(body, secret))):
         raise Told(
             "What this browser kept of the sign-in is missing or was changed. Please begin again.",
             "本浏览器保存的登录信息缺失或被改动，请重新开始。",
@@ -177,7 +173,7 @@ def check_settings(settings: Oidc) -> None:
 
 async def _discover(settings: Oidc) -> Provider:
     check_settings(settings)
-    address = settings.issuer.removesuffix("/") + "/.well-known/openid-configuration"
+    address = get_well_known_url(settings.issuer, external=True)
     provider = await _fetch(settings, "GET", address, Provider)
     if provider.issuer != settings.issuer:
         raise Told(
@@ -192,20 +188,23 @@ async def _discover(settings: Oidc) -> Provider:
 
 async def _exchange(settings: Oidc, provider: Provider, kept: Kept, code: str) -> str:
     """The ID token for a code."""
-    form = {
-        "grant_type": "authorization_code",
-        "code": code,
-        "redirect_uri": kept.redirect_uri,
-        "code_verifier": kept.verifier,
-    }
-    headers = {}
-    if settings.client_secret and "client_secret_basic" in provider.token_endpoint_auth_methods_supported:
-        both = f"{quote(settings.client_id, safe='')}:{quote(settings.client_secret, safe='')}"
-        headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
-    else:
-        form["client_id"] = settings.client_id
-        form |= {"client_secret": settings.client_secret} if settings.client_secret else {}
-    return (await _fetch(settings, "POST", provider.token_endpoint, _Tokens, data=form, headers=headers)).id_token
+    form = prepare_token_request(
+        "authorization_code", redirect_uri=kept.redirect_uri, code=code, code_verifier=kept.verifier
+    )
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    url, headers, form = _client_auth(settings, provider).prepare("POST", provider.token_endpoint, headers, form)
+    return (await _fetch(settings, "POST", url, _Tokens, content=form, headers=headers)).id_token
+
+
+def _client_auth(settings: Oidc, provider: Provider) -> ClientAuth:
+    """How we show the other site that it is us who ask."""
+    if not settings.client_secret:
+        return ClientAuth(settings.client_id, "", "none")
+    if "client_secret_basic" in provider.token_endpoint_auth_methods_supported:
+        # Quoted, as RFC 6749 asks for in 2.3.1; Authlib puts them into the header as they are.
+        both = (quote(text, safe="") for text in (settings.client_id, settings.client_secret))
+        return ClientAuth(*both, "client_secret_basic")
+    return ClientAuth(settings.client_id, settings.client_secret, "client_secret_post")
 
 
 async def _fetch(settings: Oidc, method: str, url: str, kind: type[T], **sent: Any) -> T:
@@ -296,6 +295,11 @@ def _is_loopback(host: str | None) -> bool:
         return ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def _same(one: str, other: str) -> bool:
+    """Compared in a time that does not tell where they differ; an empty text is like nothing."""
+    return bool(one) and hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
 def _subject(identity: Identity) -> str:

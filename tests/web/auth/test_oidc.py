@@ -7,11 +7,14 @@ import hmac
 import json
 import threading
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
 
 import jwt
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -77,6 +80,23 @@ def test_a_provider_that_takes_the_secret_in_the_form_gets_it_there(sign_in):
     assert sign_in.whole().subject == "person-1"
 
 
+def test_without_a_secret_only_the_client_id_is_sent(sign_in):
+    sign_in.begin()
+    sign_in.provider.is_client = lambda form, authorization: (
+        form["client_id"] == CLIENT and "client_secret" not in form and not authorization
+    )
+    public = msgspec.structs.replace(sign_in.settings, client_secret="")
+    assert asyncio.run(oidc.finish(public, sign_in.kept, sign_in.query, NOW)).subject == "person-1"
+
+
+def test_an_address_that_has_a_query_keeps_it(sign_in):
+    sign_in.provider.about["authorization_endpoint"] += "?tenant=a%26b&empty="
+    sign_in.begin()
+    asked = dict(parse_qsl(urlsplit(sign_in.url).query, keep_blank_values=True))
+    assert asked["tenant"] == "a&b" and asked["empty"] == "" and asked["redirect_uri"] == BACK
+    assert sign_in.finish().subject == "person-1"
+
+
 def test_each_sign_in_has_its_own_state_nonce_and_verifier(sign_in):
     first, second = sign_in.begin(), sign_in.begin()
     assert len({first.state, second.state, first.nonce, second.nonce, first.verifier, second.verifier}) == 6
@@ -93,6 +113,28 @@ def test_other_good_signatures_are_accepted(sign_in, algorithm):
         public = OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
     sign_in.provider.jwks["keys"].append({**public, "kid": "curve"})
     sign_in.provider.sign = lambda claims: jwt.encode(claims, key, algorithm, {"kid": "curve"})
+    assert sign_in.whole().subject == "person-1"
+
+
+def test_keys_may_be_changed_between_two_sign_ins(sign_in):
+    assert sign_in.whole().subject == "person-1"
+    sign_in.provider.jwks["keys"] = [public_jwk(OTHER_KEY, "second")]
+    sign_in.begin()
+    sign_in.refused("fits none of the site's keys")
+    sign_in.provider.sign = lambda claims: jwt.encode(claims, OTHER_KEY, "RS256", {"kid": "second"})
+    assert sign_in.whole().subject == "person-1"
+
+
+def test_keys_that_nobody_here_knows_do_no_harm_beside_a_good_one(sign_in):
+    sign_in.provider.jwks["keys"][0] |= {"key_ops": ["sign"], "x5c": 7}
+    sign_in.provider.jwks["keys"] += [{"kty": "EC", "crv": "P-1", "x": 7}, {"kty": "RSA", "n": "?"}, {"kty": "new"}, {}]
+    assert sign_in.whole().subject == "person-1"
+
+
+def test_a_token_may_carry_its_certificates_and_what_is_not_asked_for(sign_in):
+    header = {"kid": "first", "x5c": ["A" * 4_000], "of-their-own": 1}
+    sign_in.provider.sign = lambda claims: jwt.encode(claims, RSA_KEY, "RS256", header)
+    sign_in.provider.claims = {"amr": "pwd", "auth_time": "today", "at_hash": 7, "\ud800": 1}
     assert sign_in.whole().subject == "person-1"
 
 
@@ -252,10 +294,19 @@ NOW_S = NOW // 1000
         ({"aud": [CLIENT, "another site"]}, "made for None"),
         ({"aud": [CLIENT, "another site"], "azp": "another site"}, "made for 'another site'"),
         ({"azp": "another site"}, "made for 'another site'"),
+        ({"azp": ""}, "made for ''"),
+        ({"azp": [CLIENT]}, "made for"),
+        ({"aud": [CLIENT, 7], "azp": CLIENT}, "cannot be accepted"),
+        ({"nonce": 7}, "another sign-in"),
+        ({"jti": 7}, "cannot be accepted"),
         ({"exp": NOW_S - 60}, "expired"),
         ({"exp": "soon"}, "its exp is 'soon'"),
         ({"exp": True}, "its exp is True"),
         ({"exp": float("nan")}, "its exp is nan"),
+        ({"exp": 1e12}, "its exp is 1000000000000.0"),
+        ({"iat": -1e12}, "its iat is -1000000000000.0"),
+        ({"iat": None}, 'missing the "iat" claim'),
+        ({"nbf": None}, "its nbf is None"),
         ({"iat": NOW_S + 61}, "from the future"),
         ({"nbf": NOW_S + 61}, "from the future"),
         ({"iss": "https://evil.example"}, "issuer"),
@@ -340,6 +391,53 @@ def test_a_token_that_the_site_has_not_signed_is_refused(sign_in, sign, words):
     sign_in.provider.sign = sign
     sign_in.begin()
     sign_in.refused(words)
+
+
+def _with_header(header):
+    """A token with any JSON as its header; that nobody signed it does not matter to what is tried with it."""
+    return f"{_base64(header)}.{_base64(b'{}')}.{_base64(b'signature')}"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"[]",
+        b'"alg"',
+        b'["alg", "b64"]',
+        b"[" * 9_000,
+        b"\xff",
+        b'{"kid": "first"}',
+        b'{"alg": 7}',
+        b'{"alg": ["RS256"], "kid": "first"}',
+        b'{"alg": "RS256", "kid": 7}',
+        b'{"alg": "RS256", "kid": "first", "crit": 5}',
+        b'{"alg": "RS256", "kid": "first", "crit": [[]]}',
+        b'{"alg": "RS256", "kid": "first", "crit": ["new"], "new": 1}',
+        b'{"alg": "RS256", "kid": "first", "b64": false, "crit": ["b64"]}',
+    ],
+)
+def test_a_token_with_a_header_that_is_something_else_is_refused(header):
+    with pytest.raises(PalestraError, match="cannot be accepted"):
+        identity_of("https://a.example", CLIENT, _with_header(header), [public_jwk(RSA_KEY, "first")], "n", NOW)
+
+
+@pytest.mark.parametrize("payload", [b"", b"[]", b"[" * 9_000, b"\xff", b'{"exp": 1' + b"0" * 5_000 + b"}"])
+def test_a_signed_token_that_has_no_claims_is_refused(payload):
+    token = jwt.PyJWS().encode(payload, RSA_KEY, "RS256", {"kid": "first"})
+    with pytest.raises(PalestraError, match="cannot be accepted"):
+        identity_of("https://a.example", CLIENT, token, [public_jwk(RSA_KEY, "first")], "n", NOW)
+
+
+def test_a_signed_token_whose_claims_are_not_encoded_is_refused():
+    """RFC 7797 forbids it in a JWT; the signature is right."""
+    claims = {"iss": "http://localhost", "aud": CLIENT, "sub": "x", "iat": NOW_S, "exp": NOW_S + 9, "nonce": "n"}
+    header = {"alg": "RS256", "kid": "first", "b64": False, "crit": ["b64"]}
+    signed = f"{_base64(json.dumps(header).encode())}.{json.dumps(claims)}"
+    signature = RSA_KEY.sign(signed.encode(), PKCS1v15(), SHA256())
+    with pytest.raises(PalestraError, match="cannot be accepted"):
+        token = f"{signed}.{_base64(signature)}"
+        identity_of("http://localhost", CLIENT, token, [public_jwk(RSA_KEY, "first")], "n", NOW)
 
 
 def test_a_shared_secret_among_the_keys_is_no_key(sign_in):
