@@ -4,16 +4,13 @@ sign in first, and comes back to the page that the form was on."""
 from typing import Any
 from urllib.parse import quote
 
-from litestar import MediaType, Request, Response
+from litestar import Request, Response
 
 from palestra.errors import SignedOut
 from palestra.web.actions import ACTIONS
-from palestra.web.auth import FormRunOut, caller_of, came_from, is_program, language_of, local_path, require_csrf
-from palestra.web.forms.refill import Sent, refilled
-from palestra.web.forms.refusal import fields_of, page_at, refused
-from palestra.web.models import ErrorPage
-from palestra.web.responses import problem_of
-from palestra.web.site import render
+from palestra.web.auth import FormRunOut, caller_of, came_from, is_program, local_path, require_csrf
+from palestra.web.forms.refusal import back_on, fields_of, refused
+from palestra.web.site import Sent
 
 
 async def require_own_form(request: Request[Any, Any, Any]) -> Response[Any] | None:
@@ -49,9 +46,5 @@ async def _sign_in_first(request: Request[Any, Any, Any], sent: Sent) -> Respons
         "you can send the form again.",
         "您的登录已失效，本次操作未执行。请重新登录，之后会回到刚才的页面，届时请再次提交。",
     )
-    language = language_of(request)
-    problem = problem_of(error, language)
     where = local_path(next(iter([*sent.get("page", ()), *sent.get("next", ())]), "/"))
-    html = await page_at(request, f"/sign-in?next={quote(where, safe='')}")
-    alert = render("refused.html", language, page=ErrorPage(status=problem.status, message=problem.error))
-    return Response(refilled(html, "/do/sign-in", {}, alert), media_type=MediaType.HTML, status_code=problem.status)
+    return await back_on(request, f"/sign-in?next={quote(where, safe='')}", "/do/sign-in", {}, error)

@@ -10,10 +10,9 @@ from litestar.datastructures import FormMultiDict
 
 from palestra.errors import PalestraError
 from palestra.web.auth import BROWSER, NO_PAGES, caller_of, language_of, local_path
-from palestra.web.forms.refill import Sent, refilled
 from palestra.web.models import ErrorPage
 from palestra.web.responses import page, problem_of
-from palestra.web.site import render
+from palestra.web.site import Refusal, Sent
 
 OF_THE_CONNECTION = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
 OF_A_BODY = (b"content-type", b"content-length", b"transfer-encoding")
@@ -28,25 +27,31 @@ def fields_of(form: FormMultiDict | Iterable[tuple[str, Any]]) -> dict[str, list
 
 
 async def refused(request: Request[Any, Any, Any], sent: Sent, error: PalestraError) -> Response[str]:
-    """The page that the form was on, as whoever sent it sees it now; a page about the error where there is none."""
-    problem = problem_of(error, language_of(request))
+    """The page that the form was on, as whoever sent it sees it now."""
     where = _first(sent, "page") or _first(sent, "next")
-    view = ErrorPage(
-        status=problem.status, message=problem.error, faults=tuple(problem.faults), back=local_path(where or "/")
-    )
-    html = await page_at(request, view.back) if where else ""
-    if not html:
-        return page(request, "error.html", view, problem.status)
-    alert = render("refused.html", language_of(request), page=view)
-    action = _first(sent, "again") or request.url.path
-    return Response(refilled(html, action, sent, alert), media_type=MediaType.HTML, status_code=problem.status)
+    return await back_on(request, where, _first(sent, "again") or request.url.path, sent, error)
+
+
+async def back_on(
+    request: Request[Any, Any, Any], where: str, action: str, sent: Sent, error: PalestraError
+) -> Response[str]:
+    """A page that says why a form was refused, beside the form of an action if it is there, with what was sent in it; a
+    page about the error where there is none that says so."""
+    problem = problem_of(error, language_of(request))
+    back, faults = local_path(where or "/"), tuple(problem.faults)
+    refusal = Refusal(action, sent, problem.error, faults)
+    html = await _page_at(request, back, refusal) if where else ""
+    if html and refusal.is_told:
+        return Response(html, media_type=MediaType.HTML, status_code=problem.status)
+    view = ErrorPage(status=problem.status, message=problem.error, faults=faults, back=back)
+    return page(request, "error.html", view, problem.status)
 
 
 def _first(sent: Sent, name: str) -> str:
     return next(iter(sent.get(name, ())), "")
 
 
-async def page_at(request: Request[Any, Any, Any], address: str) -> str:
+async def _page_at(request: Request[Any, Any, Any], address: str, refusal: Refusal) -> str:
     """A page of ours as whoever asks would get it; empty where there is none. It is asked of the server itself, with
     their own cookies, so whoever may not see it does not get it here either."""
     parts = urlsplit(address)
@@ -56,7 +61,7 @@ async def page_at(request: Request[Any, Any, Any], address: str) -> str:
     scope = {
         **{key: value for key, value in request.scope.items() if key in OF_THE_CONNECTION},
         "method": "GET", "path": path, "raw_path": parts.path.encode(), "query_string": parts.query.encode(),
-        "headers": _headers(request),
+        "headers": _headers(request), "state": {"refusal": refusal},
     }  # fmt: skip
     answer = _Answer()
     await request.app(scope, answer.receive, answer.send)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ def page(request: Request[Any, Any, Any], template: str, view: object, status: i
     if isinstance(view, ErrorPage) and request.method != "GET":  # a form's address is nowhere to come back to
         path = view.back
     around = frame(site, caller.reader, caller.csrf, path, more.pop("notice", None))
+    if "refusal" in request.scope["state"]:  # the server asks itself, for a form that it shows again
+        more["refusal"] = request.scope["state"]["refusal"]
     html = render(template, language, frame=around, page=shown(view, language), **more)
     response = Response(html, media_type=MediaType.HTML, status_code=status)
     if request.query_params.get("lang") in LANGUAGES:

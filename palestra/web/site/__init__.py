@@ -6,6 +6,7 @@ May be touched freely; it imports no other room of the web but models, stream an
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
+    from palestra.web.site.refusal import Refusal, Sent
     from palestra.web.site.rendering import STATIC, render
     from palestra.web.site.setup import Oidc, Setup
     from palestra.web.site.site import Site, in_thread

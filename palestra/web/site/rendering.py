@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from palestra.text import Words
 from palestra.web.models import BoardRow, Column, ScreenTeam
+from palestra.web.site.refusal import FRESH
 from palestra.web.text import LANGUAGES, Scale, numbers, say, say_count, scale_of, sparkline, whisker, words
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -34,6 +35,7 @@ def _environment(language: str) -> Environment:
     pages.globals |= {
         "language": language, "languages": LANGUAGES, "t": partial(_say, language), "tn": partial(say_count, language),
         "static": static, "once": partial(token_urlsafe, 12), "sparkline": sparkline, "whisker": whisker,
+        "refusal": FRESH,
     }  # fmt: skip
     pages.filters |= {
         "told": partial(_told, language), "heading": partial(_heading, language), "kind": partial(_kind, language),

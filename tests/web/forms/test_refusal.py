@@ -125,7 +125,7 @@ def test_a_contest_file_that_is_wrong_comes_back_in_the_box(world: World, people
     assert answer.status_code == 422
     assert is_back(answer, "/desk/rules", "Asia/Shanghai")
     assert answer.text.count("found &#39;Asia/Shanghei&#39;") == 1
-    assert "Asia/Shanghei&quot;" in answer.text
+    assert "Asia/Shanghei&#34;" in answer.text
     assert 'value="2022-12-01 00:00"' in answer.text
     assert "clearer words" in answer.text
 
