@@ -16,13 +16,13 @@ install: .venv/.installed
 	touch $@
 
 .venv/.installed: .venv/.made pyproject.toml
-	$(PIP) --editable .
+	$(PIP) --editable '.[server]'
 	touch $@
 
 # What the tests and benchmarks compare with. torch comes first and by itself: where a CPU build is at hand, pip takes it.
 .venv/.tested: .venv/.installed
 	$(PIP) 'torch>=2.6,<2.14'
-	$(PIP) --editable '.[dev,peers,train]'
+	$(PIP) --editable '.[server,dev,peers,train]'
 	touch $@
 
 # System packages: installed where that is allowed; else said, and what needs them is left out.

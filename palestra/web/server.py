@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -27,6 +28,7 @@ from palestra.parallel import end_with_parent
 from palestra.web.site import Oidc, Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped
+LIBRARIES = ("authlib", "joserfc", "zxcvbn")  # of the extra `server`
 SETTINGS = "PALESTRA_SERVE"  # how server processes that uvicorn starts learn what to serve
 
 
@@ -54,6 +56,7 @@ def site_of(serve: Serve) -> Site:
 def run(serve: Serve, told: Callable[[str], None]) -> None:
     """Serve until told to stop."""
     _log_as(serve.json_logs)
+    _require_libraries()
     _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
     site = site_of(serve)
     shown = _shown(serve)
@@ -97,6 +100,15 @@ def _shown(serve: Serve) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serve.host, serve.host)
     host = f"[{host}]" if ":" in host else host
     return serve.address.rstrip("/") or f"http://{host}:{serve.port}"
+
+
+def _require_libraries() -> None:
+    for name in LIBRARIES:
+        if find_spec(name) is None:
+            raise Told(
+                f"A contest's server needs {name}, which is not installed: pip install 'palestra[server]'",
+                f"比赛服务器需要 {name}，但尚未安装：pip install 'palestra[server]'",
+            )
 
 
 def _require_port(serve: Serve) -> None:

@@ -26,6 +26,15 @@ def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_library_that_is_missing_is_named_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "find_spec", lambda name: None)
+    with pytest.raises(PalestraError, match=r"needs authlib.*pip install 'palestra\[server\]'"):
+        run(Serve(Place(tmp_path / "contest.toml"), port=0), print)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("host", "address", "shown"),
     [
