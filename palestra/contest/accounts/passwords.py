@@ -4,70 +4,42 @@ import base64
 import os
 import threading
 import unicodedata
+from collections.abc import Iterable
 from typing import NewType
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from palestra.contest.accounts import tokens
+from palestra.contest.accounts import password_strength, tokens
 from palestra.contest.storage import passwords, reading, writing
 from palestra.errors import Fault, Refused
-from palestra.text import Words
 
 # argon2id, the second recommended setting of RFC 9106: about 0.1 s and 64 MiB for each hash.
 HASHER = PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=4, hash_len=32, salt_len=16, type=Type.ID)
 AT_ONCE = threading.BoundedSemaphore(4)  # so that a flood of sign-ins takes no more than 256 MiB
 SHORTEST, LONGEST = 10, 1_000  # letters
-FEWEST_LETTERS = 5  # that differ from each other
-FEWEST_BESIDE_NAME = 4  # letters beside the account's name
-
-# The most common ones, which people make long with digits and signs at the end.
-_WORDS = """
-password passwords passw0rd p@ssword p@ssw0rd pass admin administrator letmein welcome iloveyou iloveu monkey dragon
-sunshine princess football baseball superman batman master shadow michael jessica charlie jordan trustno1 whatever
-starwars pokemon computer internet samsung google test testing tester changeme secret default guest login root user
-qwerty qwer asdf asd qwe zxc abc abcd abcabc abcdabcd zaq1zaq1 a1b2c3d4e5 woaini woaini520 woaini1314 mima palestra
-contest 1234512345 12345678910 123123123123 1357924680 5201314520 1314520520
-"""
-COMMON = frozenset(_WORDS.split())
-# Where fingers go by themselves: any stretch of these, forwards or backwards.
-RUNS = (
-    "01234567890123456789",
-    "abcdefghijklmnopqrstuvwxyz",
-    "qwertyuiopasdfghjklzxcvbnm",
-    "1qaz2wsx3edc4rfv5tgb6yhn7ujm",
-    "1q2w3e4r5t6y7u8i9o0p",
-    "q1w2e3r4t5y6u7i8o9p0",
-)
+HARD = "a password that is hard to guess"
 
 Hashed = NewType("Hashed", str)
 
 
-def weaknesses(password: str, name: str) -> tuple[Words, ...]:
-    """Why a password will not do for the account of that name; nothing where it will."""
+def weaknesses(password: str, name: str, contest: Iterable[str] = ()) -> list[Fault]:
+    """Why a password will not do for the account of that name, in a contest of these names; nothing where it will."""
     size = len(password)
     if size > LONGEST:
-        return (Words(f"{size:,} characters; at most {LONGEST:,}", f"{size:,} 个字符；最多 {LONGEST:,} 个"),)
-    found = []
-    letters = _normal(password).casefold()
-    if size < SHORTEST:
-        found.append(Words(f"{size} characters; at least {SHORTEST}", f"{size} 个字符；至少 {SHORTEST} 个"))
-    elif len(set(letters)) < FEWEST_LETTERS:
-        found.append(Words("the same few characters again and again", "只是少数几个字符的重复"))
-    if name and len(letters.replace(_normal(name).casefold(), "")) < FEWEST_BESIDE_NAME:
-        found.append(Words("little more than the name of the account", "与用户名几乎相同"))
-    if _is_common(letters):
-        found.append(Words("one of the most common passwords", "属于最常见的密码"))
-    return tuple(found)
+        return [Fault("password", f"{size:,} characters; at most {LONGEST:,}", HARD)]
+    short = [Fault("password", f"{size} characters; at least {SHORTEST}", HARD)] if size < SHORTEST else []
+    known = [_normal(text[:LONGEST]) for text in (name, *contest)]
+    return short + password_strength.faults(_normal(password), known)
 
 
-def hashed(password: str, name: str) -> Hashed:
+def hashed(password: str, name: str, contest: Iterable[str] = ()) -> Hashed:
     """The hash of a password that keeps the rules; others are refused in words. It takes long: do it before the
     transaction of `set_password`, which keeps all other writers waiting."""
-    found = weaknesses(password, name)
+    found = weaknesses(password, name, contest)
     if found:
-        raise Refused([Fault("password", words.en, "a password that is hard to guess") for words in found], len(found))
+        raise Refused(found, len(found))
     return _hash(password)
 
 
@@ -126,9 +98,3 @@ def _bytes(password: str) -> bytes:
 def _normal(text: str) -> str:
     """One form of letters that can be typed in several ways: é as one character or two, wide or narrow digits."""
     return unicodedata.normalize("NFKC", text)
-
-
-def _is_common(letters: str) -> bool:
-    """Whether letters are a common password or a run of keys, as they are or with digits and signs after them."""
-    base = letters.rstrip("0123456789!@#$%^&*()-_=+.,?~ ") or letters
-    return any(text in COMMON or any(text in run or text[::-1] in run for run in RUNS) for text in (letters, base))

@@ -119,10 +119,17 @@ async def register(site: Site, caller: Caller, data: Register) -> Done:
                 f"Too many accounts from this address. Try again in {wait // 60_000 + 1} min.",
                 f"该网络地址注册的账号过多。请在 {wait // 60_000 + 1} 分钟后重试。",
             )
-        account, password = new_id("a"), passwords.hashed(data.password, data.name)
+        account, password = new_id("a"), _hashed(site, data.password, data.name)
         return _make_account(site, caller, account, data.name, "member", data.email, password)
 
     return await in_thread(make)
+
+
+def _hashed(site: Site, password: str, name: str) -> passwords.Hashed:
+    """The hash of a password that is not too easy for somebody who knows the account and the contest."""
+    rules = site.state.rules()
+    names = (rules.id, rules.name.en, rules.name.zh, rules.organiser.en, rules.organiser.zh)
+    return passwords.hashed(password, name, ("palestra", "contest", *names))
 
 
 def _make_account(
@@ -164,9 +171,9 @@ def _use_link(site: Site, caller: Caller, data: UseLink) -> Done:
             "链接已失效。请向主办方索取新的链接。",
         )
     if link.scopes == ("found",):
-        password, account = passwords.hashed(data.password, data.name), new_id("a")
+        password, account = _hashed(site, data.password, data.name), new_id("a")
         return _make_account(site, caller, account, data.name, "organiser", "", password, data.link)
-    password = passwords.hashed(data.password, site.state.accounts[link.account].name)
+    password = _hashed(site, data.password, site.state.accounts[link.account].name)
     with writing(site.contest.engine) as connection:
         _require_unused(tokens.use_once(connection, data.link, now, "reset"))
         passwords.set_password(connection, link.account, password, now)
@@ -190,7 +197,7 @@ async def change_password(site: Site, caller: Caller, data: ChangePassword) -> D
         if wait or not passwords.check(engine, viewer.account, data.old):
             raise Told("The old password is not right. Wait a moment, then try again.", "原密码不正确。请稍候再试。")
         rate_limit.end_sign_in(engine, viewer.name.lower(), caller.address, now)
-        password = passwords.hashed(data.new, viewer.name)
+        password = _hashed(site, data.new, viewer.name)
         with writing(engine) as connection:
             passwords.set_password(connection, viewer.account, password, now)
             secret, _ = tokens.start_session(connection, viewer.account, now, caller.secret)

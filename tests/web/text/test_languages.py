@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from palestra import registry
 from palestra.contest.accounts import passwords, tokens
+from palestra.contest.accounts.password_strength import KNOWN, SUGGESTIONS, WARNINGS
 from palestra.contest.decisions import submissions
 from palestra.contest.log import events as e
 from palestra.contest.rules import calendar
@@ -293,6 +294,11 @@ def test_a_weak_password_is_refused_in_chinese():
     told = problem_of(caught.value, "zh")
     assert told.faults[0] == "密码——实际：3 个字符；至少 10 个；应为：不易猜到的密码"
     assert not any(map(in_english, told.faults))
+
+
+@pytest.mark.parametrize("words", [*WARNINGS.values(), *SUGGESTIONS.values(), KNOWN])
+def test_whatever_makes_a_password_weak_is_told_in_chinese(words):
+    assert CHINESE.search(phrase(words)) and not in_english(words)
 
 
 # Answers
