@@ -49,8 +49,8 @@ class Serve:
 
 def site_of(serve: Serve) -> Site:
     secure = serve.address.startswith("https://")
-    contest = serve.place.open()
-    return Site(contest, Setup(serve.place.home, serve.place.spool, serve.address.rstrip("/"), secure, serve.oidc))
+    place, address = serve.place, serve.address.rstrip("/")
+    return Site(place.open(), Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file))
 
 
 def run(serve: Serve, told: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""contest.toml: its keys, values, checks, the reader and the writer; days and quotas in the contest's time zone.
+"""contest.toml: its keys, values, checks, reader, writer and editor; days and quotas in the contest's time zone.
 
 May be touched only compatibly: files of running contests must stay readable (docs/contest-file.md).
 """
@@ -8,6 +8,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.rules import calendar, model, reader, value_parsers
     from palestra.contest.rules.calendar import NEVER, as_ms, duration, expected_name, local, quota_told, told
+    from palestra.contest.rules.editor import edited, edited_file
     from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
     from palestra.contest.rules.model import (
         Audience,

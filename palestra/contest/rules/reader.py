@@ -22,6 +22,11 @@ PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  
 
 def read(file: File, tracks: Collection[str] | None = None) -> Rules:
     """The rules in a contest file. With `tracks`, phases must use those, and as they allow."""
+    return parse(text_of(file), file.name, tracks)
+
+
+def text_of(file: File) -> str:
+    """What a contest file says, as far as it may be long."""
     try:
         with file.open("rb") as source:
             data = source.read(LARGEST + 1)
@@ -29,7 +34,7 @@ def read(file: File, tracks: Collection[str] | None = None) -> Rules:
         raise PalestraError(f"{file}: cannot be read ({error.strerror}). Expected a contest file.") from None
     _require_size(len(data), file.name)
     try:
-        return parse(data.decode("utf-8-sig"), file.name, tracks)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         refuse(f"{file.name}: line {line:,}", "bytes that are not UTF-8", "a text file, saved as UTF-8")

@@ -81,6 +81,13 @@ def lines_of(text: str) -> dict[Path, int]:
     return _Reader(text).lines
 
 
+def headers_of(text: str) -> list[tuple[Path, int, int]]:
+    """Each [table] and [[table]] in order: its path, its line, and the line on which what comes before it ends. The
+    text's end is the last of them, with an empty path."""
+    reader = _Reader(text)
+    return [*reader.headers, ((), text.count("\n") + 2, reader.end_before(len(reader.marks)))]
+
+
 def depth_of(text: str) -> int:
     """How deep brackets and dotted keys nest at most, so that a parser need not find out by failing."""
     depth = deepest = dots = 0
@@ -98,6 +105,7 @@ class _Reader:
         self.marks = list(_marks(text))
         self.place = 0
         self.lines: dict[Path, int] = {}
+        self.headers: list[tuple[Path, int, int]] = []
         self.counts: dict[Path, int] = {}  # of tables in each [[array]]
         self.table: Path = ()
         while self.skip_newlines():
@@ -135,7 +143,17 @@ class _Reader:
             if path in self.counts:
                 path = (*path, self.counts[path] - 1)  # a name means the newest of its tables
                 self.note(path, line)
+        self.headers.append((path, self.marks[opening][2], self.end_before(opening)))
         self.table = path
+
+    def end_before(self, place: int) -> int:
+        """The last line of what comes before a mark; 0 where nothing does."""
+        while place and self.marks[place - 1][1] == "\n":
+            place -= 1
+        if not place:
+            return 0
+        _, text, line = self.marks[place - 1]
+        return line + text.count("\n")
 
     def pair(self, table: Path) -> None:
         path = table

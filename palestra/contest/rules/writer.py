@@ -1,14 +1,15 @@
 """Rules written as a contest file: what is read from the text are the same rules again.
 
 What stands in the rules and how it is read are in keys.py; here is the way back. Comments of the file that the
-rules came from are not in the log, so they are not here either. What is as it would be without a word is left out.
+rules came from are not in the log, so they are not here either; editor.py changes a file that has some. What is as it
+would be without a word is left out.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ import msgspec
 
 from palestra.contest.rules import calendar, value_parsers
 from palestra.contest.rules.keys import AWARD, CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, VERIFICATION, Key
-from palestra.contest.rules.model import Quota, Rules
+from palestra.contest.rules.model import Phase, Quota, Rules
 from palestra.text import Words
 
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables within a phase
@@ -33,29 +34,48 @@ Writer = Callable[[Any, str], str]  # a value and the contest's zone; the same a
 
 def written(rules: Rules) -> str:
     """A contest file that says these rules."""
-    parts = ["\n".join(["[contest]", *_keys(rules, CONTEST, rules.zone)])]
-    if registration := list(_keys(rules, REGISTRATION, rules.zone)):
-        parts.append("\n".join(["[registration]", *registration]))
-    for phase in rules.phases:
-        parts.append("\n".join(["[[phase]]", *_keys(phase, PHASE, rules.zone)]))
-        for name, keys in PARTS.items():
-            if (table := getattr(phase, name)) is not None:
-                parts.append("\n".join([f"[phase.{name}]", *_keys(table, keys, rules.zone)]))
+    parts = [table_text("[contest]", rules, CONTEST, rules.zone)]
+    if (rules.registration_opens, rules.registration_closes) != (None, None):
+        parts.append(table_text("[registration]", rules, REGISTRATION, rules.zone))
+    parts += [phase_text(phase, rules.zone) for phase in rules.phases]
     if rules.weights:
-        parts.append("\n".join(["[weights]", *(f"{name} = {share!r}" for name, share in rules.weights.items())]))
-    for award in rules.awards:
-        parts.append("\n".join(["[[award]]", *_keys(award, AWARD, rules.zone)]))
-    return "\n\n".join(parts) + "\n"
+        parts.append(weights_text(rules.weights))
+    parts += [table_text("[[award]]", award, AWARD, rules.zone) for award in rules.awards]
+    return "\n".join(parts)
 
 
-def _keys(table: msgspec.Struct, keys: Mapping[str, Key], zone: str) -> Iterator[str]:
+def phase_text(phase: Phase, zone: str) -> str:
+    tables = [table_text("[[phase]]", phase, PHASE, zone)]
+    for name, keys in PARTS.items():
+        if (part := getattr(phase, name)) is not None:
+            tables.append(table_text(f"[phase.{name}]", part, keys, zone))
+    return "\n".join(tables)
+
+
+def weights_text(weights: Mapping[str, float]) -> str:
+    return "\n".join(["[weights]", *(f"{name} = {share!r}" for name, share in weights.items()), ""])
+
+
+def table_text(header: str, table: msgspec.Struct, keys: Mapping[str, Key], zone: str) -> str:
     """A line for each key whose value is another one than it has without."""
-    usual = {field.name: field.default for field in msgspec.structs.fields(table)}
+    usual, lines = usual_values(table), [header]
     for name, key in keys.items():
-        field = key.field or name
-        value = getattr(table, field)
-        if key.needed or (value != usual[field] and value not in ({}, "", Words())):
-            yield f"{name} = {WRITERS.get(key.read, _plain)(value, zone)}"
+        value = getattr(table, key.field or name)
+        if (key.needed or value != usual[key.field or name]) and (text := value_text(key, value, zone)):
+            lines.append(f"{name} = {text}")
+    return "\n".join([*lines, ""])
+
+
+def usual_values(table: msgspec.Struct) -> dict[str, Any]:
+    """What each field has where the file says nothing."""
+    return {field.name: field.default for field in msgspec.structs.fields(table)}
+
+
+def value_text(key: Key, value: Any, zone: str) -> str:
+    """A value as TOML; empty where a file says it by saying nothing."""
+    if value in (None, "", (), {}, Words()) or (key.read is value_parsers.length and not value):
+        return ""
+    return WRITERS.get(key.read, _plain)(value, zone)
 
 
 # Values, each the other way round than value_parsers.py has them
@@ -110,14 +130,15 @@ def _moment(read: value_parsers.Reader, day_adds: timedelta) -> Writer:
     def write(value: int, zone: str) -> str:
         there = calendar.local(value, zone)
         for candidate in ((there - day_adds).date(), there.replace(tzinfo=None)):
-            if _reads_as(read, candidate, zone) == value:
+            if reads_as(read, candidate, zone) == value:
                 return candidate.isoformat()
         return there.isoformat()
 
     return write
 
 
-def _reads_as(read: value_parsers.Reader, candidate: Any, zone: str) -> Any:
+def reads_as(read: value_parsers.Reader, candidate: Any, zone: str) -> Any:
+    """What is read from a value of the file; nothing where it would be refused."""
     try:
         return read(candidate, zone)
     except value_parsers.Unfit:
@@ -140,7 +161,7 @@ def _size(value: int, zone: str) -> str:
     for unit in SIZES:
         count = value / value_parsers.size(f"1 {unit}", zone)
         amount = f"{count:.3f}".rstrip("0").rstrip(".")
-        if count >= 1 and _reads_as(value_parsers.size, f"{amount} {unit}", zone) == value:
+        if count >= 1 and reads_as(value_parsers.size, f"{amount} {unit}", zone) == value:
             return _text(f"{amount} {unit}")
     return _text(f"{value} B")
 

@@ -30,3 +30,4 @@ class Setup:
     oidc: Oidc | None = None
     requests_per_s: float = REQUESTS_PER_S
     burst: int = BURST
+    file: Path | None = None  # contest.toml, whose comments are kept

@@ -10,7 +10,7 @@ from palestra.contest import Viewer, frozen_since, is_partial
 from palestra.contest.decisions import PLAYABLE, organiser, submissions_of
 from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
 from palestra.contest.queue import Order, jobs
-from palestra.contest.rules import Phase, parse, track_of, written
+from palestra.contest.rules import Phase, edited, parse, track_of
 from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading
 from palestra.text import Words
@@ -19,7 +19,7 @@ from palestra.web.models import public as v
 from palestra.web.site import Site
 from palestra.web.views import live
 from palestra.web.views.public import link_of, phases_of, rules_versions, state_at
-from palestra.web.views.rules import changes, compared, require_other
+from palestra.web.views.rules import changes, compared, file_text, require_other
 
 ORGANISER = Viewer(role="organiser")
 SHOWN_JOBS = {"leased": 20, "failed": 10, "queued": 20}  # of each state
@@ -297,7 +297,7 @@ def amendments(site: Site) -> dv.AmendmentsPage:
     return dv.AmendmentsPage(
         rules=tuple(rules_versions(state)),
         notice_ms=state.rules(site.now).notice_ms,
-        text=written(state.versions[-1].rules),
+        text=file_text(site),
     )
 
 
@@ -307,13 +307,14 @@ def amended(site: Site, text: str, counts_from: int, reason: str) -> dv.Amendmen
     require_other(before, after)
     with site.contest.lock:
         organiser.amend(site.state, site.now, after, counts_from, reason)
+    page = amendments(site)
     return msgspec.structs.replace(
-        amendments(site),
+        page,
         text=text,
         counts_from=counts_from,
         reason=reason,
         changes=tuple(changes(before, after)),
-        lines=tuple(compared(before, after)),
+        lines=tuple(compared(page.text, edited(page.text, after))),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from palestra.contest.log import State
-from palestra.contest.rules import Rules, written
+from palestra.contest.rules import Rules, edited_file, written
 from palestra.errors import Missing, Told
 from palestra.text import Words
 from palestra.web.models import public as v
@@ -101,9 +101,15 @@ def _by_key(rules: Rules) -> dict[str, tuple[Words, rv.RuleRow]]:
     return found
 
 
-def compared(before: Rules, after: Rules) -> Iterator[rv.FileLine]:
-    """The contest file of other rules, line by line against the one before; long stretches that stay are left out."""
-    old, new = written(before).splitlines(), written(after).splitlines()
+def file_text(site: Site) -> str:
+    """The contest file with the rules that were announced last; the comments are those of the organiser's own file."""
+    rules, file = site.state.versions[-1].rules, site.setup.file
+    return edited_file(file, rules) if file else written(rules)
+
+
+def compared(before: str, after: str) -> Iterator[rv.FileLine]:
+    """A contest file line by line against the one before; long stretches that stay are left out."""
+    old, new = before.splitlines(), after.splitlines()
     kinds = {" ": "same", "-": "gone", "+": "new"}
     for number, line in enumerate(list(difflib.unified_diff(old, new, lineterm="", n=AROUND))[2:]):
         if line.startswith("@@"):

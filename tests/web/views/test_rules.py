@@ -1,7 +1,9 @@
 """The rules as everybody reads them, in words and in both languages; and what each version changed."""
 
+import dataclasses
 from datetime import UTC, datetime
 from html import unescape
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -89,11 +91,12 @@ def test_what_is_new_and_what_is_gone_is_told() -> None:
 
 def test_the_same_rules_change_nothing() -> None:
     assert changes(full_rules(), full_rules()) == []
-    assert list(compared(full_rules(), full_rules())) == []
+    assert list(compared(written(full_rules()), written(full_rules()))) == []
 
 
 def test_lines_of_the_file_are_compared() -> None:
-    found = list(compared(some_rules(a_phase(quota=Quota(5, "week"))), some_rules(a_phase(quota=Quota(3, "week")))))
+    before, after = (written(some_rules(a_phase(quota=Quota(count, "week")))) for count in (5, 3))
+    found = list(compared(before, after))
     assert [(line.kind, line.text) for line in found if line.kind in ("gone", "new")] == [
         ("gone", 'quota = "5 per week"'), ("new", 'quota = "3 per week"'),
     ]  # fmt: skip
@@ -154,6 +157,28 @@ def test_the_box_at_the_desk_begins_with_the_rules_that_were_announced_last(
     start = html.index(">\n", html.index('<textarea id="text"')) + 2
     text = unescape(html[start : html.index("</textarea>", start)])
     assert parse(text, "contest.toml") == world.state.versions[-1].rules
+
+
+def test_the_box_and_the_preview_keep_the_comments_of_the_file_which_nobody_else_sees(
+    world: World, people: dict[str, As], tmp_path: Path
+) -> None:
+    file = tmp_path / "contest.toml"
+    file.write_text("# For us alone.\n" + written(world.state.rules()).replace("closes", "# soon\ncloses"), "utf-8")
+    world.site.setup = dataclasses.replace(world.site.setup, file=file)
+    amend(world, with_phase(world.state.rules(), quota=Quota(7, "week")), after=DAY)
+    html = people["organiser"].get("/desk/rules").text
+    start = html.index(">\n", html.index('<textarea id="text"')) + 2
+    text = unescape(html[start : html.index("</textarea>", start)])
+    assert parse(text, "contest.toml") == world.state.versions[-1].rules
+    assert text.startswith("# For us alone.\n")
+    given = {"text": text.replace("7 per week", "8 per week"), "counts_from": "2022-12-01 00:00", "reason": "more runs"}
+    html = people["organiser"].post("/desk/rules", given).text
+    preview = html[html.index('class="preview"') : html.index('action="/do/amend-rules"')]
+    assert [line for line in preview.splitlines() if "− " in line or "+ " in line] == [
+        '<span class="gone">− quota = &#34;7 per week&#34;</span>',
+        '<span class="new">+ quota = &#34;8 per week&#34;</span>',
+    ]
+    assert "For us alone" not in people["nobody"].get("/api/rules/2/contest.toml").text
 
 
 def test_a_preview_tells_what_changes_in_words_and_lines_and_not_as_json(world: World, people: dict[str, As]) -> None:
