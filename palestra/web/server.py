@@ -28,7 +28,7 @@ from palestra.parallel import end_with_parent
 from palestra.web.site import Oidc, Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped
-LIBRARIES = ("authlib", "joserfc", "zxcvbn")  # of the extra `server`
+LIBRARIES = ("authlib", "joserfc", "tomlkit", "zxcvbn")  # of the extra `server`
 SETTINGS = "PALESTRA_SERVE"  # how server processes that uvicorn starts learn what to serve
 
 
