@@ -96,10 +96,12 @@ def test_what_is_typed_does_no_harm(people: dict[str, As]) -> None:
 
 
 def test_a_form_of_a_page_that_is_no_page_gets_a_page_about_the_error(people: dict[str, As]) -> None:
-    for page in ("/api/log", "/live?home=1", "/static/base.css", "/nowhere", "/do/announce", "//evil.example"):
+    no_pages = ("/api/log", "/live?home=1", "/static/base.css", "/nowhere", "/do/announce", "//evil.example")
+    for page in (*no_pages, "/screen"):  # the hall's screen has no place for what one person is told
         answer = people["organiser"].do("announce", page=page)
         assert answer.status_code == 409
         assert "An announcement has a title." in answer.text
+        assert ('<div class="error">' in answer.text) != page.startswith("//")  # which leads to the first page
         assert "evil.example" not in answer.text
 
 
