@@ -55,7 +55,7 @@ def test_an_outside_track_scores_a_file_on_the_command_line(outside, clips, cli)
         ({"metrics": ()}, "at least one metric"),
         ({"files": None}, "how answers arrive"),
         ({"error": "absent"}, "names as error"),
-        ({"missing": {"error": float("nan")}}, "mean_error came out as nan"),
+        ({"missing": {"error": float("nan")}}, "no better than answers"),
         ({"missing": {"error": -1.0}}, "no better than answers"),
         ({"units": ("person",)}, "column person"),
     ],

@@ -120,7 +120,6 @@ def summarise(track: Track, rows: pl.DataFrame, entrant: str, provenance: Proven
     unit = unit_of(track, rows)
     draws = draw(rows, unit, provenance.resamples, provenance.seed)
     metrics = {metric.name: _estimate(metric, rows, draws) for metric in track.metrics}
-    _require_numbers(track, metrics)
     groups = [name for name in dict.fromkeys((unit, *track.display.groups)) if name in rows.columns]
     by = {name: _breakdown(track.metrics, rows, name) for name in groups}
     return Result(track.id, entrant, True, [], unit, metrics, by, provenance)
@@ -204,17 +203,6 @@ def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
     low, high = interval(metric.reduce(rows, draws))
     # A number that some resamples do not have (they missed a group) has no interval.
     return Estimate(value, low, high) if math.isfinite(low) and math.isfinite(high) else Estimate(value)
-
-
-def _require_numbers(track: Track, metrics: dict[str, Estimate]) -> None:
-    """Answers were finite, so what is not comes from the track. Only a metric that does not rank may be NaN: there may
-    be nothing to compute it from."""
-    for name, estimate in metrics.items():
-        if math.isinf(estimate.value) or (math.isnan(estimate.value) and name == track.ranks.name):
-            raise PalestraError(
-                f"{track.id}: its metric {name} came out as {estimate.value}, expected a finite number. "
-                f"Mend `score`, `missing` or the metric's `reduce` of the track."
-            )
 
 
 def _breakdown(metrics: tuple[Metric, ...], rows: pl.DataFrame, name: str) -> list[dict[str, Any]]:

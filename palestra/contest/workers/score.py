@@ -143,8 +143,8 @@ def score(assignment: Assignment) -> Outcome:
     track, sheet = track_of(assignment.phase), sheet_of(assignment)
     with submitted(assignment) as file:
         answers = collect(track, file, sheet.trials, assignment.phase.allow_missing)
-        with our_part(but=(Refused,)):  # answers that were read are in order; a metric that is no number is the track's
-            scored = scoring.score(track, sheet, answers, assignment.team)
+        scored = scoring.score(track, sheet, answers, assignment.team)
+        with our_part():
             marks = copies.fingerprint(track, answers)
             return Outcome(tuple(made(assignment, track, scored, marks)))
 
