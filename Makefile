@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: install system demo test test-all lint style types bench tables clean
+.PHONY: install system demo test test-all lint style types texts bench tables clean
 
 # Tests start hundreds of processes: what they import is compiled once, whatever the environment wants.
 unexport PYTHONDONTWRITEBYTECODE
@@ -70,6 +70,10 @@ style: .venv/.tested
 
 types: .venv/.tested
 	$(BIN)/mypy
+
+# The catalogues of Chinese, brought in step with what the code says.
+texts: .venv/.tested
+	$(BIN)/python -m palestra.i18n.po_files
 
 # beside_types(a command): types are checked meanwhile, on one core for most of a minute where nothing is kept of the
 # last time. What is found is told at the end, and either failing fails.

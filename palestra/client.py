@@ -25,6 +25,7 @@ object with `get_data(*arrays)` and `algorithm()`, or one that acts in a world, 
 import argparse
 import contextlib
 import importlib.util
+import signal
 import socket
 import sys
 import threading
@@ -47,6 +48,7 @@ from websockets.sync.server import serve as listen
 
 from palestra.entrants import websocket_messages
 from palestra.errors import PalestraError
+from palestra.text import say
 
 RETRY_S = 60.0  # without a connection before we give up
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.05, 5.0  # between two tries
@@ -114,7 +116,10 @@ def player(answer: Any) -> Player:
         return Player(acted, lambda trial: None)
     if not callable(made):
         raise PalestraError(
-            f"{type(made).__name__} is no function and has no methods get_data and algorithm, nor reset and act."
+            say(
+                "{name} is no function and has no methods get_data and algorithm, nor reset and act.",
+                name=type(made).__name__,
+            )
         )
     return Player(made, getattr(made, "take", lambda trial: None))
 
@@ -139,7 +144,9 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
                 why = game.sit(connection)
                 tries, lost_at = 0, time.monotonic()
         except InvalidURI as error:
-            raise PalestraError(f"{url} is no address ({error}); expected ws://host:port.") from None
+            raise PalestraError(
+                say("{url} is no address ({error}); expected ws://host:port.", url=url, error=error)
+            ) from None
         except InvalidStatus as error:
             why = _refused(url, error.response)
         except (OSError, InvalidHandshake) as error:
@@ -151,7 +158,9 @@ def play(url: str, token: str, answer: Any, version: str = "", retry_s: float = 
         wait_s = min(FIRST_WAIT_S * 2.0**tries, LONGEST_WAIT_S)
         tries += 1
         if time.monotonic() + wait_s - lost_at > retry_s:
-            raise PalestraError(f"{url} has not been reached for {retry_s:g} s: {why}.")
+            raise PalestraError(
+                say("{url} has not been reached for {retry_s:g} s: {why}.", url=url, retry_s=retry_s, why=why)
+            )
         time.sleep(wait_s)
 
 
@@ -179,7 +188,7 @@ class _Game:
         except ConnectionClosed as error:
             code = error.rcvd.code if error.rcvd else CloseCode.ABNORMAL_CLOSURE
             if code == REPLACED:
-                raise PalestraError("Another client has connected with this token, and plays on.") from None
+                raise PalestraError(say("Another client has connected with this token, and plays on.")) from None
             return "" if code == CloseCode.NORMAL_CLOSURE else str(error)
 
     def _said(self, tick: Mapping[str, Any]) -> bytes:
@@ -250,7 +259,7 @@ def _health(connection: ServerConnection, request: Request) -> Response | None:
 def _read(message: str | bytes) -> dict[str, Any]:
     found = websocket_messages.decode(message) if isinstance(message, bytes) else message
     if not isinstance(found, dict):
-        raise PalestraError(f"The other end said {type(found).__name__}, expected a map.")
+        raise PalestraError(say("The other end said {name}, expected a map.", name=type(found).__name__))
     return found
 
 
@@ -271,7 +280,7 @@ def _refused(url: str, response: Response) -> str:
     if response.status_code == GONE:
         return ""
     if response.status_code in REFUSALS:
-        raise PalestraError(f"{url} does not let us in: {words}")
+        raise PalestraError(say("{url} does not let us in: {words}", url=url, words=words))
     return f"HTTP {response.status_code}: {words}"
 
 
@@ -289,20 +298,23 @@ def load(place: str) -> Any:
     path = Path(file)
     if not name or not path.is_file():
         raise PalestraError(
-            f"There is no {place!r}; expected FILE.py:NAME, such as Algorithm/MyAlgorithm.py:MyAlgorithm."
+            say(
+                "There is no {place!r}; expected FILE.py:NAME, such as Algorithm/MyAlgorithm.py:MyAlgorithm.",
+                place=place,
+            )
         )
     sys.path.insert(0, str(Path.cwd()))
     inside = not path.is_absolute() and ".." not in path.parts
     module_name = ".".join(path.with_suffix("").parts) if inside else path.stem
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise PalestraError(f"{file} is no Python file.")
+        raise PalestraError(say("{file} is no Python file.", file=file))
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     spec.loader.exec_module(module)
     found = getattr(module, name, None)
     if found is None:
-        raise PalestraError(f"{file} has no {name}.")
+        raise PalestraError(say("{file} has no {name}.", file=file, name=name))
     return found
 
 
@@ -314,6 +326,7 @@ def main() -> NoReturn:
     parser.add_argument("program", help="FILE.py:NAME of a class or a function")
     parser.add_argument("--version", default="", help="what you play with, for the run's log")
     words = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # which ends it as Ctrl-C does
     try:
         play(words.url, words.token, load(words.program), words.version)
     except PalestraError as error:

@@ -58,7 +58,8 @@ def show_rows(rows: Sequence[dict[str, Any]], json: bool) -> None:
 
 def show_refusal(refusal: Refused, file: Path, json: bool) -> None:
     if json:
-        show_json({"ok": False, "faults": refusal.faults, "count": refusal.count})
+        found = [{"where": one.where, "found": one.found, "expected": one.expected} for one in refusal.faults]
+        show_json({"ok": False, "faults": found, "count": refusal.count})
         return
     plural = "fault" if refusal.count == 1 else "faults"
     typer.echo(f"{file} is refused: {refusal.count} {plural}.", err=True)

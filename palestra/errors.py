@@ -2,9 +2,11 @@
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import msgspec
+
+from palestra.text import Text, Words, in_language, joined, say, say_as
 
 SHOWN = 20  # faults that are shown one by one; the rest are counted
 LONGEST_NOTE = 200  # letters of what a program says itself
@@ -12,63 +14,77 @@ LONGEST_NAME = 60  # letters of a name that are compared and shown
 
 
 class PalestraError(Exception):
-    """Something a person can mend. The message is shown as it is, without a traceback."""
+    """Something a person can mend. The message is shown as it is, without a traceback.
 
+    Terminals and logs have the English; pages say it in the reader's language.
+    """
 
-class Told(PalestraError):
-    """An error in the languages that pages are shown in. Terminals and logs have the English."""
-
-    def __init__(self, en: str, zh: str) -> None:
-        super().__init__(en)
-        self.zh = zh
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
     def in_language(self, language: str) -> str:
-        return self.zh if language == "zh" else str(self)
+        return in_language(self.text, language)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Told, (str(self), self.zh)  # so that it can come back from a worker process
+        return _again, (type(self), self.text, self.__dict__)  # so that it can come back from a worker process
 
 
-class Missing(Told):
+def _again(kind: type[PalestraError], text: Text, known: dict[str, Any]) -> PalestraError:
+    """An error as it was, whatever its class asks for when a new one is made."""
+    error = kind.__new__(kind)
+    PalestraError.__init__(error, text)
+    error.__dict__.update(known)
+    return error
+
+
+class Missing(PalestraError):
     """What was asked for is not there, or not for whoever asks."""
 
 
-class SignedOut(Told):
+class SignedOut(PalestraError):
     """Only for those who have signed in."""
 
 
-class Forbidden(Told):
+class Forbidden(PalestraError):
     """Not for whoever asks, whoever they are."""
 
 
-class TooOften(Told):
+class TooOften(PalestraError):
     """Not now: it was tried too often."""
 
 
 class UnknownName(PalestraError):
     """A name that nothing here has."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], unusable: Iterable[str] = ()) -> None:
-        names, asked = sorted(map(_cut, known)), _cut(name)
-        near = difflib.get_close_matches(asked, names, n=1, cutoff=0.4)
-        known_ones = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {known_ones or 'none'}."
-        others = "".join(f"\nCould not be loaded: {why}" for why in unusable)  # it may be one of these
-        super().__init__(f"There is no {kind} {asked!r}. {hint}{others}")
+    def __init__(self, kind: Text, name: str, known: Iterable[str], unusable: Iterable[Text] = ()) -> None:
+        missing = say("There is no {kind} {name!r}. {hint}", kind=kind, name=_cut(name), hint=known_names(name, known))
+        others = [say("Could not be loaded: {why}", why=why) for why in unusable]  # it may be one of these
+        super().__init__(joined([missing, *others], "\n"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PalestraError, (str(self),)  # so that it can come back from a worker process
+        return PalestraError, (self.text,)  # so that it can come back from a worker process
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that is wrong with a submission or a data set."""
 
     where: str  # file, and the line, row or key in it
     found: str
     expected: str
+    zh: str = ""  # all of it in Chinese
+
+    @classmethod
+    def of(cls, where: Text, found: Text, expected: Text) -> Self:
+        said = say("{where}: found {found}, expected {expected}", where=where, found=found, expected=expected)
+        return cls(str(where), str(found), str(expected), said.zh)
 
     def __str__(self) -> str:
         return f"{self.where}: found {self.found}, expected {self.expected}"
+
+    @property
+    def text(self) -> Words:
+        return Words(str(self), self.zh)
 
 
 class Refused(PalestraError):
@@ -78,10 +94,10 @@ class Refused(PalestraError):
         self.faults = faults  # the first SHOWN of them
         self.count = count  # all of them
         self.usable = usable  # the answers that remain when every fault is a gap; else None
-        lines = [str(fault) for fault in faults]
+        lines = [fault.text for fault in faults]
         if count > len(faults):
-            lines.append(f"… and {count - len(faults)} more")
-        super().__init__("\n".join(lines))
+            lines.append(say_as("submission", "… and {count} more", count=count - len(faults)))
+        super().__init__(joined(lines, "\n"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Refused, (self.faults, self.count, self.usable)  # so that it can come back from a worker process
@@ -103,12 +119,12 @@ class Faults:
         self.count = 0
         self.only_gaps = True
 
-    def add(self, where: str, found: str, expected: str, count: int = 1) -> None:
+    def add(self, where: Text, found: Text, expected: Text, count: int = 1) -> None:
         """Note a fault that refuses the input; `count` is how many alike it stands for."""
         self.only_gaps = False
         self._note(where, found, expected, count)
 
-    def gap(self, where: str, found: str, expected: str, count: int = 1) -> None:
+    def gap(self, where: Text, found: Text, expected: Text, count: int = 1) -> None:
         """Note an answer that cannot be used."""
         self._note(where, found, expected, count)
 
@@ -118,10 +134,10 @@ class Faults:
         self.count += refusal.count
         self.shown += refusal.faults[: max(SHOWN - len(self.shown), 0)]
 
-    def _note(self, where: str, found: str, expected: str, count: int) -> None:
+    def _note(self, where: Text, found: Text, expected: Text, count: int) -> None:
         self.count += count
         if len(self.shown) < SHOWN:
-            self.shown.append(Fault(where, found, expected))
+            self.shown.append(Fault.of(where, found, expected))
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -132,9 +148,28 @@ class Faults:
             raise Refused(self.shown, self.count, usable if self.only_gaps else None)
 
 
-def refuse(where: str, found: str, expected: str) -> NoReturn:
+def refuse(where: Text, found: Text, expected: Text) -> NoReturn:
     """Refuse at once, for a fault that leaves nothing else to look at."""
-    raise Refused([Fault(where, found, expected)], 1)
+    raise Refused([Fault.of(where, found, expected)], 1)
+
+
+def nearest_name(name: str, known: Iterable[str]) -> Words:
+    """The known name that is most like this one, as a question; nothing where none is like it."""
+    near = difflib.get_close_matches(_cut(name), sorted(map(_cut, known)), n=1, cutoff=0.4)
+    return say("Did you mean {near!r}?", near=near[0]) if near else Words()
+
+
+def known_names(name: str, known: Iterable[str]) -> Words:
+    """The nearest of the known names, or else the first of all of them."""
+    names = sorted(map(_cut, known))
+    if near := nearest_name(name, names):
+        return near
+    if not names:
+        return say("Known: none.")
+    shown = ", ".join(names[:SHOWN])
+    if len(names) > SHOWN:
+        return say("Known: {names} and {count} more.", names=shown, count=len(names) - SHOWN)
+    return say("Known: {names}.", names=shown)
 
 
 def _cut(name: str) -> str:

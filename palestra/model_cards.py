@@ -23,6 +23,7 @@ import msgspec
 
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Solution
+from palestra.text import say
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -66,7 +67,11 @@ def card(name: str) -> Card:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Card)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise PalestraError(
-            f"{file.name}: this is no model card: {error}. Bring back the one of the release."
+            say(
+                "{name}: this is no model card: {error}. Bring back the one of the release.",
+                name=file.name,
+                error=error,
+            )
         ) from None
 
 
@@ -111,17 +116,33 @@ def weights(name: str) -> bytes:
     known, file = card(name), path(name)
     if not file.is_file():
         missing = known.shipped and known.sha256
-        why = "is missing from this installation" if missing else f"({known.solution}) is not shipped"
+        why = (
+            say("is missing from this installation")
+            if missing
+            else say("({solution}) is not shipped", solution=known.solution)
+        )
         raise PalestraError(
-            f"{file.name} {why}. To get it, run `{known.make}` in the repository: "
-            "with torch, that takes minutes on a GPU and hours without."
+            say(
+                "{name} {why}. To get it, run `{make}` in the repository: with torch, that takes "
+                "minutes on a GPU and hours without.",
+                name=file.name,
+                why=why,
+                make=known.make,
+            )
         )
     content = file.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if known.sha256 and found != known.sha256:
         raise PalestraError(
-            f"{file.name} was changed: found sha256 {found[:SHOWN]}…, expected {known.sha256[:SHOWN]}… as on its card. "
-            f"Bring back the file of the release, or run `{known.make}`, which also writes the card."
+            say(
+                "{name} was changed: found sha256 {found}…, expected {sha256}… as on its "
+                "card. Bring back the file of the release, or run `{make}`, which also writes the "
+                "card.",
+                name=file.name,
+                found=found[:SHOWN],
+                sha256=known.sha256[:SHOWN],
+                make=known.make,
+            )
         )
     return content
 
@@ -138,8 +159,13 @@ def session(name: str) -> onnxruntime.InferenceSession:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share nothing more
         raise PalestraError(
-            f"{path(name).name} cannot be run by onnxruntime {onnxruntime.__version__}: {error}. "
-            f"Run `{card(name).make}` to make it anew."
+            say(
+                "{name} cannot be run by onnxruntime {version}: {error}. Run `{make}` to make it anew.",
+                name=path(name).name,
+                version=onnxruntime.__version__,
+                error=error,
+                make=card(name).make,
+            )
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from palestra.text import Words
+from palestra.text import Text, Words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +108,6 @@ class Draws:
     weights: NDArray[np.float64]  # (resamples, units)
 
 
-Text = str | Words  # what is English alone is looked up in i18n/zh.toml
 Cell = Text | int | float | bool | None
 
 
@@ -131,7 +130,7 @@ class Chart:
     title: Text
     svg: str
     note: Text = ""
-    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what it says of this data set alone
+    words: Mapping[str, str] = field(default_factory=dict)  # the Chinese of what is drawn in English (report.Drawn)
 
 
 @dataclass(frozen=True)
@@ -280,13 +279,13 @@ class Display:
     charts: Callable[[pl.DataFrame], list[Block]] | None = None  # what a result's page shows of its scored rows
     direction: tuple[str, str] | None = None  # score columns with the gaze direction, degrees, for the heat map
     picture: Callable[[Path, Mapping[str, Any]], NDArray[np.uint8]] | None = None  # a scored trial as RGB
-    pictured: str = ""  # what such a picture shows, in words
+    pictured: Text = ""  # what such a picture shows, in words
     caption: Callable[[Mapping[str, Any]], Words] | None = None  # what a trial came to; its error then only sorts
     film: Callable[[Path, str], Film] | None = None  # a sequence as moving pictures, by its name
     still: Callable[[Path, str], NDArray[np.uint8]] | None = None  # a frame of a sequence as RGB, where more is to see
     review: Callable[[Path, Any, str], list[Block]] | None = None  # an entrant's recorded run, played again
     films: Callable[[Path, Any, Path], list[Path]] | None = None  # films of a recorded run, written into a folder
-    chinese: Mapping[str, str] = field(default_factory=dict)  # of what its pages say in English; see i18n/phrasebook.py
+    labels: Mapping[str, Text] = field(default_factory=dict)  # what people call its columns, their values, results
 
 
 @dataclass(frozen=True)

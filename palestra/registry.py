@@ -6,7 +6,8 @@
     entry point palestra.tracks       a challenge that is a pip package: its id = "module" or "module:TRACK"
 
 Nothing of a track is imported before somebody asks for it, and nothing of a solution before it is run. A track from
-outside that cannot be loaded harms no other: `broken` says why, and only commands that name it are refused.
+outside that cannot be loaded harms no other: `broken` says why, and only commands that name it are refused. Functions
+of a track from outside are guarded: what fails in them is told with the file and line of its author (`slip_of`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from palestra.errors import PalestraError, UnknownName
+from palestra.authoring import Home, blame, faults_of, guarded, guarded_like, of_load
+from palestra.errors import PalestraError, UnknownName, clip
 from palestra.records import Solution, Track
+from palestra.text import say
 
 OUTSIDE = "PALESTRA_TRACKS"  # more folders with tracks, separated as in PATH; `--tracks-dir` adds to it
 ENTRY_POINTS = "palestra.tracks"
@@ -43,10 +46,32 @@ class Source:
     package: str = ""  # that brought it along, as pip calls it
 
     @property
+    def is_outside(self) -> bool:
+        """Whether it is not one of Palestra's own."""
+        return not _is_packaged(self)
+
+    @property
     def where(self) -> str:
         if self.package:
             return f"{self.id} of the package {self.package}"
-        return str(Path(self.folder, f"{self.module}.py")) if self.folder else self.module
+        return str(self.file) if self.folder else self.module
+
+    @property
+    def file(self) -> Path:
+        """Of a track in a folder."""
+        return Path(self.folder, f"{self.module}.py")
+
+    @property
+    def who(self) -> str:
+        return self.where if self.package else self.id
+
+
+class BrokenTrack(PalestraError):
+    """A track from outside that cannot be used, by a slip of its author."""
+
+
+class NoTrack(BrokenTrack):
+    """A file in a folder with tracks that has none: a helper, perhaps."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +80,16 @@ class Found:
 
     sources: dict[str, Source]  # by the id of their track
     broken: dict[str, str]  # what is wrong with the others, by the id that their names tell
+    skipped: dict[str, str]  # files that have no track, and are none therefore
 
 
 def add_folder(folder: Path) -> None:
     """Look for tracks in this folder as well, in this process and in those that it starts."""
     if not folder.is_dir():
-        found = "is a file" if folder.exists() else "is not there"
-        raise PalestraError(f"--tracks-dir {folder}: {found}; expected a folder with track files.")
+        found = say("is a file") if folder.exists() else say("is not there")
+        raise PalestraError(
+            say("--tracks-dir {folder}: {found}; expected a folder with track files.", folder=folder, found=found)
+        )
     known = [part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
     os.environ[OUTSIDE] = os.pathsep.join([*known, str(folder.resolve())])
 
@@ -76,6 +104,19 @@ def broken() -> dict[str, str]:
     return _find().broken
 
 
+def skipped() -> list[str]:
+    """What else lies in folders with tracks, in a sentence for each file."""
+    return list(_find().skipped.values())
+
+
+def slip_of(error: BaseException) -> str:
+    """Whose slip an error was, in words with file and line, where a track from outside brought it about; else ""."""
+    for one in (error, error.__cause__):
+        if isinstance(one, BrokenTrack):
+            return str(one)
+    return blame(error, _homes)
+
+
 def track(track_id: str, settings: Mapping[str, str] | None = None) -> Track:
     """The track with this id, under the given settings."""
     return configured(_load(_source(track_id)), settings or {})
@@ -86,24 +127,34 @@ def file_of(track_id: str) -> Path:
     return Path(_load_module(_source(track_id)).__file__ or "")
 
 
+def source_of(track_id: str) -> Source:
+    """Where a track comes from."""
+    return _source(track_id)
+
+
 def configured(track: Track, changes: Mapping[str, str]) -> Track:
     """The same track under other settings, given as text."""
     if not changes:
         return track
     if track.settings is None:
-        raise PalestraError(f"{track.id} has no settings; --set takes none here.")
+        raise PalestraError(say("{id} has no settings; --set takes none here.", id=track.id))
     known, kind = track.setting_values, type(track.settings.values)
     for name, text in changes.items():
         if name not in known:
-            raise UnknownName(f"setting of {track.id}", name, known)
+            raise UnknownName(say("setting of {track}", track=track.id), name, known)
         try:
             msgspec.convert({**known, name: text}, kind, strict=False)
         except msgspec.ValidationError:
             raise PalestraError(
-                f"--set {name}={text}: found {text!r}, expected {_choices(get_type_hints(kind)[name])}; "
-                f"the default is {str(known[name]).lower()}."
+                say(
+                    "--set {name}={text}: found {text!r}, expected {choices}; the default is {lower}.",
+                    name=name,
+                    text=text,
+                    choices=_choices(get_type_hints(kind)[name]),
+                    lower=str(known[name]).lower(),
+                )
             ) from None
-    return track.settings.configure(msgspec.convert({**known, **changes}, kind, strict=False))
+    return guarded_like(track, track.settings.configure(msgspec.convert({**known, **changes}, kind, strict=False)))
 
 
 def _choices(kind: Any) -> str:
@@ -135,7 +186,9 @@ def resolve(place: str) -> Any:
     except PalestraError:
         raise
     except Exception as error:
-        raise PalestraError(f"{place} cannot be loaded: {_told(error)}. What else there is still works.") from error
+        raise PalestraError(
+            say("{place} cannot be loaded: {told}. What else there is still works.", place=place, told=_told(error))
+        ) from error
 
 
 def _solutions_beside(source: Source) -> tuple[Solution, ...]:
@@ -146,12 +199,16 @@ def _solutions_beside(source: Source) -> tuple[Solution, ...]:
     return tuple(getattr(_load_module(source), "SOLUTIONS", ())) if not _is_packaged(source) else ()
 
 
-def _require_solutions(source: Source) -> None:
+def _require_solutions(source: Source, home: Home) -> None:
     """A slip in the list of an outside track's solutions is told when the track is loaded."""
     try:
         _solutions_beside(source)
     except Exception as error:
-        raise PalestraError(f"{source.where}: its solutions fail when they are listed: {_told(error)}") from error
+        place = home.of_error(error) or home.file
+        raise BrokenTrack(
+            f"{source.who}: {place}: its solutions fail when they are listed: {_told(error)}. "
+            "SOLUTIONS is a tuple of Solution(...)."
+        ) from error
 
 
 def _source(track_id: str) -> Source:
@@ -165,26 +222,38 @@ def _source(track_id: str) -> Source:
     if track_id in found.sources:
         return found.sources[track_id]
     if track_id in found.broken:
-        raise PalestraError(found.broken[track_id])
-    kind = "track (one outside the package needs --tracks-dir)"
-    raise UnknownName(kind, track_id, found.sources, found.broken.values())
+        raise BrokenTrack(found.broken[track_id])
+    kind = say("track (one outside the package needs --tracks-dir)")
+    raise UnknownName(kind, track_id, found.sources, [*found.broken.values(), *found.skipped.values()])
 
 
 def _find() -> Found:
     claims: dict[str, list[Source]] = {}
     broken: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     for source in _sources():
         try:
             claims.setdefault(_load(source).id, []).append(source)
+        except NoTrack as error:
+            skipped[source.id] = str(error)
         except PalestraError as error:
             broken[source.id] = str(error)
     broken |= {track_id: _contested(track_id, some) for track_id, some in claims.items() if len(some) > 1}
-    return Found({track_id: some[0] for track_id, some in sorted(claims.items()) if track_id not in broken}, broken)
+    usable = {track_id: some[0] for track_id, some in sorted(claims.items()) if track_id not in broken}
+    return Found(usable, broken, skipped)
 
 
 def _contested(track_id: str, sources: Iterable[Source]) -> str:
-    places = " and ".join(source.where for source in sources)
+    places = " and ".join(_where_named(source) for source in sources)
     return f"Several tracks have the id {track_id!r}: {places}. Ids must differ: rename one, or uninstall its package."
+
+
+def _where_named(source: Source) -> str:
+    """Where a track has its id, to the line if it is from outside."""
+    if _is_packaged(source):
+        return source.where
+    place = _home(source).of_field("id")
+    return f"{source.where} ({place})" if source.package else str(place)
 
 
 def _sources() -> Iterator[Source]:
@@ -218,18 +287,45 @@ def _is_packaged(source: Source) -> bool:
     return source.module.startswith("palestra.tracks.")
 
 
+_homes: dict[str, Home] = {}  # of the tracks from outside that were loaded, by their ids
+
+
 @lru_cache
 def _load(source: Source) -> Track:
-    found: Any = getattr(_load_module(source), source.name, None)
+    module = _load_module(source)
+    found: Any = getattr(module, source.name, None)
+    if _is_packaged(source):
+        if not isinstance(found, Track):
+            raise PalestraError(
+                say("{where}: a track file ends in {name} = Track(...).", where=source.where, name=source.name)
+            )
+        return found
+    home = _home(source)
     if not isinstance(found, Track):
-        raise PalestraError(
-            f"{source.where}: a track file ends in {source.name} = Track(...), and this one has {found!r}."
-        )
+        raise _not_a_track(source, home, found)
+    _homes[found.id if isinstance(found.id, str) else source.id] = home
     if source.package and found.id != source.id:
-        raise PalestraError(f"{source.where}: its track has the id {found.id!r}. Name the entry point after it.")
-    if not _is_packaged(source):
-        _require_solutions(source)
-    return found
+        place, name = home.of_field("id"), clip(found.id)
+        raise BrokenTrack(f"{source.who}: {place}: its track has the id {name}. Name the entry point after it.")
+    if faults := faults_of(found, home):
+        raise BrokenTrack("\n".join(faults))
+    _require_solutions(source, home)
+    return guarded(found, home)
+
+
+def _not_a_track(source: Source, home: Home, found: Any) -> BrokenTrack:
+    """What a module has in the place of a track; in a folder, one that has nothing there is no track file at all."""
+    remedy = f"A track file ends in {source.name} = Track(...)"
+    if found is not None:
+        place = home.of_field("")
+        return BrokenTrack(f"{source.who}: {place}: {source.name} is {clip(found)}, expected a Track. {remedy}.")
+    if misnamed := home.misnamed():
+        name, place = misnamed
+        return BrokenTrack(f"{source.who}: {place}: its track is called {name}. Call it {source.name}: {remedy}.")
+    missing = f"{source.who}: {home.file}:1: has no {source.name}. {remedy}"
+    if source.folder:
+        return NoTrack(f"{missing}; a file that is not one is left alone if its name begins with _.")
+    return BrokenTrack(f"{missing}.")
 
 
 def _load_module(source: Source) -> ModuleType:
@@ -241,12 +337,27 @@ def _load_module(source: Source) -> ModuleType:
     except (Exception, SystemExit) as error:  # a script may end itself
         if _is_packaged(source):
             raise
-        raise PalestraError(f"{source.where}: fails when it is loaded: {_told(error)}") from error
-    if source.folder and Path(module.__file__ or "").resolve() != Path(source.where).resolve():
+        raise BrokenTrack(of_load(source.who, source.id, _home(source), error)) from error
+    if source.folder and Path(module.__file__ or "").resolve() != source.file.resolve():
         raise PalestraError(
-            f"{source.where}: another Python module is called {source.module!r} already. Name the file otherwise."
+            say(
+                "{where}: another Python module is called {module!r} already. Name the file otherwise.",
+                where=source.where,
+                module=source.module,
+            )
         )
     return module
+
+
+def _home(source: Source) -> Home:
+    """Where a track from outside lies, whether it can be loaded or not."""
+    if source.folder:
+        return Home.of_folder(source.file)
+    loaded = sys.modules.get(source.module)
+    if loaded is not None and loaded.__file__:
+        return Home.of_module(Path(loaded.__file__))
+    top = importlib.util.find_spec(source.module.partition(".")[0])  # this imports nothing
+    return Home.of_module(Path(top.origin if top and top.origin else source.module))
 
 
 def _told(error: BaseException) -> str:

@@ -21,7 +21,7 @@ import msgspec
 from palestra.contest.storage import Manifest, fetch
 from palestra.errors import PalestraError, refuse
 from palestra.formats import shown_name
-from palestra.text import human_bytes
+from palestra.text import OR, Text, human_bytes, joined, say
 from palestra.web.models import Begin, Contest, Me, Progress, Submitted
 from palestra.web.models import live as lv
 from palestra.web.models import public as v
@@ -157,7 +157,9 @@ class Server:
         try:
             return msgspec.json.decode(answer.content, type=kind)
         except msgspec.MsgspecError as error:
-            raise PalestraError(f"{answer.url}: no answer of a Palestra server ({error}).") from None
+            raise PalestraError(
+                say("{url}: no answer of a Palestra server ({error}).", url=answer.url, error=error)
+            ) from None
 
     def _ask(self, method: str, address: str, **what: Any) -> httpx.Response:
         """One request, tried again while the connection fails or the server is away. All that we send may come twice:
@@ -167,7 +169,13 @@ class Server:
                 answer = self._http.request(method, address, **what)
             except httpx.TransportError as error:
                 if i == TRIES - 1:
-                    raise PalestraError(f"{self._http.base_url}: the server does not answer ({error}).") from None
+                    raise PalestraError(
+                        say(
+                            "{base_url}: the server does not answer ({error}).",
+                            base_url=self._http.base_url,
+                            error=error,
+                        )
+                    ) from None
             else:
                 if answer.status_code not in (429, 502, 503, 504) or i == TRIES - 1:
                     _require_good(answer)
@@ -179,12 +187,16 @@ class Server:
 def require_fit(form: v.UploadForm, file: Path) -> None:
     """Refuse a file that the server would refuse after it was sent: a submission that is refused counts as a faulty
     one. Where the rules ask for a name, the server says so before anything is sent."""
-    name, size, free = shown_name(file), file.stat().st_size, "Nothing was sent, and nothing counts against you"
+    name, size, free = shown_name(file), file.stat().st_size, say("Nothing was sent, and nothing counts against you")
     if form.suffixes and not form.file_name and not file.name.lower().endswith(form.suffixes):
-        found = f"a {file.suffix} file" if file.suffix else "a file without an ending"
-        refuse(name, found, f"one that ends in {' or '.join(form.suffixes)}. {free}")
+        found = say("a {suffix} file", suffix=file.suffix) if file.suffix else say("a file without an ending")
+        refuse(name, found, say("one that ends in {suffixes}. {free}", suffixes=joined(form.suffixes, OR), free=free))
     if size > form.limit_bytes:
-        refuse(name, human_bytes(size), f"{human_bytes(form.limit_bytes)} at most. {free}")
+        refuse(
+            name,
+            human_bytes(size),
+            say("{limit_bytes} at most. {free}", limit_bytes=human_bytes(form.limit_bytes), free=free),
+        )
 
 
 class _Moved(PalestraError):
@@ -197,8 +209,8 @@ def _require_good(answer: httpx.Response) -> None:
         return
     try:
         told = msgspec.json.decode(answer.content)
-        text = "\n".join([str(told["error"]), *map(str, told.get("faults", [])[1:])])
+        text: Text = "\n".join([str(told["error"]), *map(str, told.get("faults", [])[1:])])
     except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
-        text = f"{answer.url}: the server answered {answer.status_code}."
+        text = say("{url}: the server answered {status_code}.", url=answer.url, status_code=answer.status_code)
         told = {}
     raise _Moved(text) if isinstance(told, dict) and told.get("received") is not None else PalestraError(text)

@@ -1,13 +1,21 @@
-"""Small pieces of text that every room writes: a text in both languages, numbers, sizes, lengths of time."""
+"""Text that every room writes: in both languages (`say`), and numbers, sizes and lengths of time.
 
+    raise PalestraError(say("Team {name!r} is full.", name=team.name))
+
+English stands in the code and the templates; its Chinese in the catalogues (i18n/zh.po, tracks/*/zh.po), which
+`make texts` keeps in step with both.
+"""
+
+import gettext
 import math
-import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+LANGUAGES = ("en", "zh")
 NONE = "–"  # in the place of a number
 COUNTED = ("points", "blinks", "s")  # units of which there are whole ones
 
@@ -25,6 +33,102 @@ class Words(msgspec.Struct, frozen=True):
 
     def in_language(self, language: str) -> str:
         return (self.zh or self.en) if language == "zh" else (self.en or self.zh)
+
+    def cut(self, most: int) -> Self:
+        """So many letters of each language."""
+        return type(self)(self.en[:most], self.zh[:most])
+
+    def __str__(self) -> str:
+        return self.en or self.zh
+
+    def __bool__(self) -> bool:
+        return bool(self.en or self.zh)
+
+
+COMMA, OR = Words(", ", "、"), Words(" or ", " 或 ")  # of lists
+Text = str | Words  # what is no Words is the same in every language: a name, a number, what a stranger wrote
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A text that is to be said later, with its values. The context tells apart what English calls by one name."""
+
+    text: str
+    context: str = ""
+
+
+def message(text: str, context: str = "") -> Message:
+    return Message(text, context)
+
+
+def say(text: str | Message, /, **values: object) -> Words:
+    """A text of ours with its {placeholders} filled in. Values that are Words are told in each language."""
+    return Words(*(said(language, text, **values) for language in LANGUAGES))
+
+
+def say_as(context: str, text: str, /, **values: object) -> Words:
+    """`say`, where the same English means several things."""
+    return say(Message(text, context), **values)
+
+
+def say_count(one: str, many: str, count: int, /, **values: object) -> Words:
+    """`say` for so many, with {count}."""
+    return Words(*(said_count(language, one, many, count, **values) for language in LANGUAGES))
+
+
+def said(language: str, text: str | Message, /, **values: object) -> str:
+    """What `say` says, in one language."""
+    known = text if isinstance(text, Message) else Message(text)
+    return _filled(language, _translated(known) if language == "zh" else known.text, values)
+
+
+def said_count(language: str, one: str, many: str, count: int, /, **values: object) -> str:
+    english = one if count == 1 else many
+    template = _catalogue().ngettext(one, many, count) if language == "zh" else english
+    return _filled(language, template, {"count": f"{count:,}", **values})
+
+
+def in_language(text: Text, language: str) -> str:
+    return text.in_language(language) if isinstance(text, Words) else text
+
+
+def words_of(text: Text) -> Words:
+    return text if isinstance(text, Words) else Words.same(text)
+
+
+def joined(texts: Iterable[Text], between: Text = COMMA) -> Words:
+    """Texts one after the other, as each language writes a list."""
+    given = list(texts)
+    return Words(*(in_language(between, name).join(in_language(one, name) for one in given) for name in LANGUAGES))
+
+
+def sentences(*texts: Text) -> Words:
+    """Sentences that follow each other; those that are empty are left out."""
+    given = [words_of(one) for one in texts if one]
+    return Words(" ".join(one.in_language("en") for one in given), "".join(one.in_language("zh") for one in given))
+
+
+def _filled(language: str, template: str, values: dict[str, object]) -> str:
+    return template.format(
+        **{name: one.in_language(language) if isinstance(one, Words) else one for name, one in values.items()}
+    )
+
+
+def _translated(known: Message) -> str:
+    catalogue = _catalogue()
+    return catalogue.pgettext(known.context, known.text) if known.context else catalogue.gettext(known.text)
+
+
+@cache
+def _catalogue() -> gettext.NullTranslations:
+    """The Chinese of the house, then that of each challenge: deleted with its folder."""
+    package = Path(__file__).parent
+    known = gettext.NullTranslations()
+    for file in reversed([package / "i18n" / "zh.mo", *sorted(package.glob("tracks/*/zh.mo"))]):
+        with file.open("rb") as compiled:
+            found = gettext.GNUTranslations(compiled)
+        found.add_fallback(known)
+        known = found
+    return known
 
 
 def printable(text: str) -> str:
@@ -69,9 +173,3 @@ def human_bytes(n: int) -> str:
     while size >= 999.95 and len(units) > 1:
         size, units = size / 1000, units[1:]
     return f"{size:.1f} {units[0]}"
-
-
-@cache
-def read_phrases(file: Path) -> dict[str, str]:
-    """English texts or templates and their Chinese, from a file such as a challenge's zh.toml."""
-    return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -4,6 +4,8 @@ import fcntl
 import gc
 import json
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -130,9 +132,13 @@ def cli(cache: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
     def run(*words: object) -> Ran:
         monkeypatch.setattr("sys.argv", ["palestra", *map(str, words)])
+        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)
         capfd.readouterr()
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         with pytest.raises(SystemExit) as stopped:
             cli_main()
+        for number, handler in before.items():  # a command leaves them as suits a process that ends; this one goes on
+            signal.signal(number, handler)
         out, err = capfd.readouterr()
         return Ran(int(stopped.value.code or 0), out, err)
 

@@ -55,7 +55,7 @@ def test_an_outside_track_scores_a_file_on_the_command_line(outside, clips, cli)
         ({"metrics": ()}, "at least one metric"),
         ({"files": None}, "how answers arrive"),
         ({"error": "absent"}, "names as error"),
-        ({"missing": {"error": float("nan")}}, "no better than answers"),
+        ({"missing": {"error": float("nan")}}, r"and is a number \(found nan"),
         ({"missing": {"error": -1.0}}, "no better than answers"),
         ({"units": ("person",)}, "column person"),
     ],
@@ -78,3 +78,23 @@ def test_a_trial_that_is_twice_in_the_truth_is_found(outside, clips):
     doubled = dataclasses.replace(track, truth=lambda data: pl.concat([track.truth(data)] * 2))
     with pytest.raises(PalestraError, match="once in its truth"):
         check_track(doubled, clips)
+
+
+@pytest.mark.parametrize(
+    ("mended", "promise"),
+    [
+        (lambda answers: answers.unique("trial", maintain_order=True), "a second answer to a trial is refused"),
+        (lambda answers: answers.filter(pl.col("trial").str.len_chars() == 2), "unknown trial is refused"),
+        (lambda answers: answers.with_columns(pl.col("blinks").cast(pl.Float64).fill_nan(0.0)), "nan is refused"),
+    ],
+)
+def test_a_reader_that_mends_what_it_should_refuse_is_found(outside, clips, mended, promise):
+    def read(file, trials):
+        return mended(pl.read_csv(file, schema_overrides={"trial": pl.String}))
+
+    with pytest.raises(PalestraError, match=promise):
+        check_track(changed(registry.track("blink-count-v1"), read=read), clips)
+
+
+def test_a_reader_that_only_calls_polars_keeps_the_contract(outside, clips):
+    check_track(changed(registry.track("blink-count-v1"), read=lambda file, trials: pl.read_csv(file)), clips)

@@ -3,7 +3,8 @@ import pickle
 
 import pytest
 
-from palestra.errors import SHOWN, Fault, Faults, Forbidden, PalestraError, Refused, Told, UnknownName, clip, refuse
+from palestra.errors import SHOWN, Fault, Faults, Forbidden, PalestraError, Refused, UnknownName, clip, refuse
+from palestra.text import Words
 
 
 def test_an_unknown_name_gets_the_nearest_known_one():
@@ -85,14 +86,14 @@ def test_a_long_list_of_names_is_cut():
 
 
 def test_what_is_told_in_two_languages_prints_as_english():
-    error = Told("The team is full.", "队伍已满。")
+    error = PalestraError(Words("The team is full.", "队伍已满。"))
     assert (str(error), error.in_language("en"), error.in_language("zh")) == (
         "The team is full.", "The team is full.", "队伍已满。"
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Told, Forbidden])
+@pytest.mark.parametrize("kind", [PalestraError, Forbidden])
 def test_both_languages_come_back_from_worker_processes(kind):
-    back = pickle.loads(pickle.dumps(kind("no", "不")))
-    assert isinstance(back, Told)
-    assert (str(back), back.zh) == ("no", "不")
+    back = pickle.loads(pickle.dumps(kind(Words("no", "不"))))
+    assert isinstance(back, kind)
+    assert (str(back), back.in_language("zh")) == ("no", "不")

@@ -68,6 +68,9 @@ def test_data_is_made_and_a_solution_and_a_template_are_scored(palestra):
     assert scored["valid"] and scored["metrics"]["mean_error_mm"]["value"] < 0.1
     palestra("starter", SIZE, "kit")
     assert Path("kit/README.md").read_text().startswith("# Pupil size: begin here")
+    assert (Path("kit/tracks/palestra_pupils") / "size_v1.py").is_file() and not list(Path("kit").rglob("size_starter"))
+    alone = subprocess.run([sys.executable, "kit/score.py"], capture_output=True, text=True)
+    assert "mean_error_mm: " in alone.stdout, alone.stderr
     template = json.loads(palestra("score", SIZE, "kit/template.csv", "--data", "kit/data", "--json"))
     assert template["metrics"]["mean_error_mm"]["value"] > 0.5
 

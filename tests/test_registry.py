@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,14 +65,20 @@ def a_track(track_id: str) -> str:
     )
 
 
-def test_a_file_without_a_track_is_named(folder):
+def test_a_file_without_a_track_is_skipped_with_a_sentence(folder, cli):
     (folder / "empty.py").write_text("x = 1\n")
-    assert "empty.py: a track file ends in TRACK" in registry.broken()["empty"]
+    (told,) = registry.skipped()
+    assert f"{folder / 'empty.py'}:1: has no TRACK. A track file ends in TRACK = Track(...)" in told
+    assert registry.broken() == {}
+    listed = cli("tracks")
+    assert listed.code == 0 and f"Skipped: {told}" in listed.err and "near-eye-gaze-v1" in listed.out
+    with pytest.raises(PalestraError, match="has no TRACK"):
+        registry.track("empty")
 
 
 def test_a_file_that_fails_is_named_with_its_reason(folder):
     (folder / "broken.py").write_text("1 / 0\n")
-    assert "broken.py: fails when it is loaded: ZeroDivisionError" in registry.broken()["broken"]
+    assert "broken.py:1: fails when it is loaded: ZeroDivisionError" in registry.broken()["broken"]
     with pytest.raises(UnknownName, match=r"(?s)no track.*Could not be loaded: .*broken\.py"):
         registry.track("what-it-would-be-v1")
 
@@ -98,7 +105,7 @@ def test_a_package_brings_a_track_by_its_entry_point(package):
 BROKEN = {
     "1 / 0\n": "fails when it is loaded: ZeroDivisionError: division by zero",
     "import nowhere_to_be_found\n": "fails when it is loaded: ModuleNotFoundError",
-    "TRACK = 5\n": "a track file ends in TRACK = Track(...), and this one has 5",
+    "TRACK = 5\n": "TRACK is 5, expected a Track. A track file ends in TRACK = Track(...)",
     a_track("something-else-v1"): "its track has the id 'something-else-v1'. Name the entry point after it",
     "raise SystemExit('no licence')\n": "fails when it is loaded: SystemExit: no licence",
     "from __future__ import nonsense\n": "fails when it is loaded: SyntaxError",
@@ -112,17 +119,20 @@ def test_a_package_that_cannot_be_loaded_is_named_and_harms_no_other_track(cli, 
     listed = cli("tracks", "--json")
     assert listed.code == 0
     assert "near-eye-gaze-v1" in [one["id"] for one in listed.json]
-    assert f"Not usable: {name}-v1 of the package {name}: {why}" in listed.err
+    file = f"{name.replace('-', '_')}.py"
+    told = rf"{name}-v1 of the package {name}: \S+/{file}:\d: {re.escape(why)}"
+    assert re.search(f"Not usable: {told}", listed.err)
     assert cli("solutions", "near-eye-gaze-v1").err == ""
     named = cli("check", f"{name}-v1", "answers.csv")
-    assert named.code == 1 and f"of the package {name}: {why}" in named.err
+    assert named.code == 1 and re.search(told, named.err)
 
 
 def test_a_check_of_all_tracks_fails_where_one_cannot_be_loaded(cli, package, monkeypatch):
     package("bad-check", "bad-check-v1", "1 / 0\n")
     monkeypatch.setattr("palestra.contract.check_track", lambda track, data: None)
-    monkeypatch.setattr("palestra.cli.app.data_of", lambda track, data, quiet: data)
-    assert cli("tracks", "--check").code == 1
+    monkeypatch.setattr("palestra.cli.tracks_check.data_of", lambda track, data, quiet: data)
+    ran = cli("tracks", "--check")
+    assert ran.code == 1 and "8 checked: 7 keep the contract, 1 failed, 0 not checked" in ran.err.splitlines()[-1]
     assert cli("tracks", "near-eye-gaze-v1", "--check").code == 0
 
 
@@ -133,7 +143,8 @@ def test_a_contest_on_a_package_that_cannot_be_loaded_is_told_why(cli, package, 
     text = (tmp_path / "contest.toml").read_text()
     (tmp_path / "contest.toml").write_text(text.replace("near-eye-gaze-v1", "bad-contest-v1"))
     ran = cli("contest", "init", tmp_path / "contest.toml", "--size", "none")
-    assert ran.code == 1 and "of the package bad-contest: fails when it is loaded: ZeroDivisionError" in ran.err
+    assert ran.code == 1 and "of the package bad-contest: " in ran.err
+    assert "bad_contest.py:1: fails when it is loaded: ZeroDivisionError" in ran.err
 
 
 def test_a_package_with_the_id_of_another_track_is_refused_in_words(cli, package):
@@ -142,14 +153,16 @@ def test_a_package_with_the_id_of_another_track_is_refused_in_words(cli, package
     assert listed.code == 0 and "near-eye-gaze-v1" not in [one["id"] for one in listed.json]
     for told in (listed, cli("check", "near-eye-gaze-v1", "answers.csv")):
         assert "Several tracks have the id 'near-eye-gaze-v1': palestra.tracks.near_eye.gaze_v1 and " in told.err
-        assert "near-eye-gaze-v1 of the package twin-pupils. Ids must differ" in told.err
+        assert re.search(r"of the package twin-pupils \(\S+/twin_pupils\.py:3\)\. Ids must differ", told.err)
     assert cli("solutions", "near-eye-live-v1").code == 0
 
 
 def test_a_list_of_solutions_that_fails_is_told_with_its_track(package):
     code = a_track("bad-solutions-v1") + "class _Broken:\n    def __iter__(self): raise OSError('no list')\n"
     package("bad-solutions", "bad-solutions-v1", code + "SOLUTIONS = _Broken()\n")
-    assert "bad-solutions-v1 of the package bad-solutions: its solutions fail" in registry.broken()["bad-solutions-v1"]
+    told = registry.broken()["bad-solutions-v1"]
+    assert told.startswith("bad-solutions-v1 of the package bad-solutions: ")
+    assert "bad_solutions.py:5: its solutions fail" in told
 
 
 def test_an_outside_track_may_use_what_python_has(folder):

@@ -205,7 +205,9 @@ def test_one_that_cannot_be_loaded_is_refused_and_the_others_play(tmp_path, monk
     bundle = hall.write_bundle(tmp_path / "evil", program(top="time.sleep(1000)"))
     ran = hall.play(data, tmp_path / "run", {"evil": bundle}, more=[hall.light("good", hall.good)])
     require_untouched(ran)
-    assert ran.played.refused == {"evil": "evil: not ready after 0.3 s. Loading must not take longer."}
+    assert {name: str(why) for name, why in ran.played.refused.items()} == {
+        "evil": "evil: not ready after 0.3 s. Loading must not take longer."
+    }
     assert [who.name for who in ran.played.recording.head.entrants] == ["good"]
 
 

@@ -290,7 +290,7 @@ def test_a_program_that_searches_everything_in_its_reach_finds_nothing(tmp_path,
         assert found[place] == ["control"], place
     assert found["environment"] == []
     assert found["descriptors"] == ["0", "1", "2", "3", "4", "5"]  # its own file, and the folder that is listed
-    inside = {"palestra", "palestra.entrants", "palestra.entrants.socket_frames", "palestra.errors"}
+    inside = {"palestra", "palestra.entrants", "palestra.entrants.socket_frames", "palestra.errors", "palestra.text"}
     inside |= {"palestra.door", "palestra.sandbox", "palestra.sandbox.plan", "palestra.entrants.runner"}
     inside |= {f"palestra.entrants.runner.{name}" for name in ("act", "answers", "pull")}
     assert set(found["modules"]) <= inside

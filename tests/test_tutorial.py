@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from palestra import records
+from palestra.errors import Faults
 from tests import OUTSIDE, ROOT
 
 PAGE = ROOT / "docs" / "add-a-track.md"
@@ -118,3 +119,13 @@ def test_no_paragraph_is_long():
         if not paragraph.startswith(("|", "#")):
             assert len(paragraph) <= MOST_LETTERS, paragraph
             assert len(re.findall(r"[.!?](?=\s|$)", paragraph)) <= MOST_SENTENCES, paragraph
+
+
+def test_the_reference_has_a_row_for_every_field_of_an_order_and_every_method_of_faults():
+    wanted = {
+        "Order": list(records.Order.__struct_fields__),
+        "Faults": [name for name, value in vars(Faults).items() if callable(value) and not name.startswith("_")],
+    }
+    for name, fields in wanted.items():
+        section = PAGE.read_text().partition(f"\n### `{name}`")[2].partition("\n### ")[0]
+        assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == fields, name

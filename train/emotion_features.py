@@ -19,7 +19,7 @@ from rich.progress import track as progress
 
 from palestra import registry
 from palestra.datasets import make
-from palestra.parallel import in_processes
+from palestra.executors import in_processes
 from palestra.records import Order, Part
 from palestra.tracks.emotion_eeg.experiment import BLOCK_START, events, experiment
 from palestra.tracks.emotion_eeg.format import open_recording, recordings

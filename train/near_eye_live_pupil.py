@@ -19,11 +19,11 @@ from rich.progress import track as progress
 
 from palestra import model_cards, registry
 from palestra.datasets import make
+from palestra.executors import in_processes
 from palestra.eyes.pupil import features, read_grey
 from palestra.eyes.regression import fit_ridge
 from palestra.metrics.angles import angles_deg_columns
 from palestra.metrics.quantiles import at_shares
-from palestra.parallel import in_processes
 from palestra.records import Order
 from palestra.tracks.near_eye.solutions.live_pupil import KINDS, SIDES, WEIGHTS, Model, Seen, looked_at, mirror, see
 

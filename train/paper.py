@@ -164,7 +164,7 @@ def _films_of(size: str, share: Any) -> list[Any]:
 def write_gaze(folder: Path, size: str = "paper") -> None:
     from rich.progress import track as progress
 
-    from palestra.parallel import in_processes
+    from palestra.executors import in_processes
     from palestra.records import Order
     from palestra.tracks.gaze_prediction import maker
 

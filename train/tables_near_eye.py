@@ -13,9 +13,9 @@ import polars as pl
 
 from palestra import model_cards, registry
 from palestra.evaluation import solve
+from palestra.executors import in_processes
 from palestra.live import Guests, play_live, read_live_data
 from palestra.live.run import Play
-from palestra.parallel import in_processes
 from palestra.records import Track
 from palestra.scoring import score
 from palestra.scoring.score import Sheet

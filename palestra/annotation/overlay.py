@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from palestra.eyes.reader.ellipses import Ellipse
 from palestra.eyes.reader.image_input import grey
 from palestra.eyes.reader.read_eye import Reading
-from palestra.report import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet
+from palestra.report import CLASS_COLOURS, GREEN, Colour, Image, contact_sheet, shortened, write, written_px
+from palestra.text import Text, joined, message, say
 
 NARROWEST, WIDEST = 640, 1280  # pixels that an overlay is wide
 TINT = 0.30
@@ -19,6 +20,31 @@ HALO = (18, 20, 24)
 BAR_SHARE = 0.05  # of the width, how high the line of words is
 CELL, COLUMNS = (392, 245), 4  # of a contact sheet
 FINE = 4  # bits behind the point in which OpenCV takes places
+TAG_PX = 14  # of the letters on a contact sheet
+REASONS = {
+    "too small": message("too small", "eye"),
+    "too dark": message("too dark", "eye"),
+    "too bright": message("too bright", "eye"),
+    "no contrast": message("no contrast", "eye"),
+    "no eye found": message("no eye found", "eye"),
+    "two eyes": message("two eyes", "eye"),
+    "eye closed": message("eye closed", "eye"),
+    "upside down": message("upside down", "eye"),
+    "pupil covered": message("pupil covered", "eye"),
+    "iris covered": message("iris covered", "eye"),
+    "not the shape of an eye": message("not the shape of an eye", "eye"),
+    "too near": message("too near", "eye"),
+    "hard to tell apart": message("hard to tell apart", "eye"),
+    "readings disagree": message("readings disagree", "eye"),
+    "gaze uncertain": message("gaze uncertain", "eye"),
+    "out of focus": message("out of focus", "eye"),
+    "cannot be read": message("cannot be read", "eye"),
+    "empty file": message("empty file", "eye"),
+    "not a picture": message("not a picture", "eye"),
+    "damaged file": message("damaged file", "eye"),
+    "too large": message("too large", "eye"),
+    "too narrow": message("too narrow", "eye"),
+}
 
 
 def overlay(image: NDArray[np.generic], reading: Reading) -> Image:
@@ -108,26 +134,43 @@ def _fine(x: float, y: float) -> tuple[int, int]:
     return round(x * 2**FINE), round(y * 2**FINE)
 
 
-def _words(reading: Reading) -> tuple[str, Colour, str]:
+def reason(why: str) -> Text:
+    """What the table says is wrong, as people read it; the numbers behind a colon stay in the table."""
+    known = why.partition(":")[0]
+    return say(REASONS[known]) if known in REASONS else why
+
+
+def _words(reading: Reading) -> tuple[Text, Colour, Text]:
     """A tag, its colour, and what there is to tell."""
     if not (reading.sure and reading.pupil and reading.iris and reading.gaze_deg and reading.opening is not None):
-        return "unsure", UNSURE, ", ".join(reading.why)
+        return say("unsure"), UNSURE, joined(map(reason, reading.why))
     (yaw, pitch), pupil, iris = reading.gaze_deg, reading.pupil, reading.iris
-    sideways, upwards = "right" if yaw >= 0 else "left", "up" if pitch >= 0 else "down"
     told = [
-        f"gaze {abs(yaw):.0f}° {sideways}, {abs(pitch):.0f}° {upwards}",
-        f"pupil {pupil.long:.0f} × {pupil.short:.0f} px",
-        f"iris {iris.long:.0f} × {iris.short:.0f} px",
-        f"lids {100 * reading.opening:.0f} % open",
+        say("gaze {sideways}, {upwards}", sideways=_sideways(yaw), upwards=_upwards(pitch)),
+        say("pupil {long:.0f} × {short:.0f} px", long=pupil.long, short=pupil.short),
+        say("iris {long:.0f} × {short:.0f} px", long=iris.long, short=iris.short),
+        say("lids {share:.0f} % open", share=100 * reading.opening),
     ]
-    return f"sure {reading.certainty:.2f}", SURE, "    ".join(told)
+    return say("sure {certainty:.2f}", certainty=reading.certainty), SURE, joined(told, "    ")
+
+
+def _sideways(yaw: float) -> Text:
+    if yaw >= 0:
+        return say("{degrees:.0f}° right", degrees=yaw)
+    return say("{degrees:.0f}° left", degrees=-yaw)
+
+
+def _upwards(pitch: float) -> Text:
+    if pitch >= 0:
+        return say("{degrees:.0f}° up", degrees=pitch)
+    return say("{degrees:.0f}° down", degrees=-pitch)
 
 
 def _bar_px(width: int) -> int:
     return round(BAR_SHARE * width)
 
 
-def _bar(width: int, tag: str, colour: Colour, words: str) -> Image:
+def _bar(width: int, tag: Text, colour: Colour, words: Text) -> Image:
     height = _bar_px(width)
     bar = np.full((height, width, 3), BAR, np.uint8)
     size, base, margin = round(0.5 * height), round(0.68 * height), round(0.45 * height)
@@ -146,32 +189,10 @@ def _cell(name: str, overlaid: Image, sure: bool, why: str) -> Image:
     small = _resized(picture, factor)[: CELL[1], : CELL[0]]
     top, left = (CELL[1] - small.shape[0]) // 2, (CELL[0] - small.shape[1]) // 2
     card[top : top + small.shape[0], left : left + small.shape[1]] = small
-    tag, colour = ("sure", SURE) if sure else (why or "unsure", UNSURE)
-    tag = _shortened(tag, CELL[0] // 2, 600)
-    at = CELL[0] - 10 - written_px(tag, 14, 600)
-    write(card, tag, (at, CELL[1] + 18), colour, 14, 600)
-    write(card, _shortened(name, at - 20, 400), (10, CELL[1] + 18), BAR_INK, 14, 400)
+    reasons = joined(map(reason, why.split("; "))) if why else say("unsure")
+    tag, colour = (say("sure"), SURE) if sure else (reasons, UNSURE)
+    short = shortened(tag, CELL[0] // 2, TAG_PX, 600)
+    at = CELL[0] - 10 - written_px(short, TAG_PX, 600)
+    write(card, short, (at, CELL[1] + 18), colour, TAG_PX, 600)
+    write(card, shortened(name, at - 20, TAG_PX), (10, CELL[1] + 18), BAR_INK, TAG_PX)
     return card
-
-
-def _shortened(words: str, width_px: int, weight: int) -> str:
-    if written_px(words, 14, weight) <= width_px:
-        return words
-    while words and written_px(f"{words}…", 14, weight) > width_px:
-        words = words[:-1]
-    return f"{words}…"
-
-
-def written_px(words: str, size: int, weight: int) -> int:
-    left, _, width, _ = cv2.getTextSize((1, 1), words, (0, 0), _font(), size, weight)
-    return int(left + width)
-
-
-def write(image: Image, words: str, at: tuple[int, int], colour: Colour, size: int, weight: int) -> int:
-    """Write a line; returns where it ends."""
-    (end, _), _ = cv2.putText(image, words, at, colour, _font(), size, weight)
-    return int(end)
-
-
-def _font() -> cv2.FontFace:
-    return cv2.FontFace("sans")

@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -22,12 +23,13 @@ from palestra import model_cards
 from palestra.annotation.image_size import size_of
 from palestra.annotation.overlay import overlay, sheet
 from palestra.errors import PalestraError, Refused
+from palestra.executors import in_processes
 from palestra.eyes.reader.ellipses import Ellipse
 from palestra.eyes.reader.network import NAME
 from palestra.eyes.reader.read_eye import Reading, read
 from palestra.formats import read_bytes, write_bytes
-from palestra.parallel import in_processes
-from palestra.report import png, read_image
+from palestra.report import png, read_image, words_drawn_in
+from palestra.text import say
 
 KINDS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm"})
 TABLE, SHEET, MASKS = "annotations.csv", "contact.png", "masks"
@@ -77,11 +79,15 @@ def jobs_of(folder: Path, out: Path) -> list[Job]:
     jobs = [Job(picture, out / f"{name}.png", out / MASKS / f"{name}.png") for picture, name in names.items()]
     for file in [out / SHEET, *(file for job in jobs for file in (job.overlay, job.mask))]:
         if file.exists() and not _is_ours(file):
-            raise PalestraError(f"{file} is there and was not written by `palestra annotate`. Name another --out.")
+            raise PalestraError(
+                say("{file} is there and was not written by `palestra annotate`. Name another --out.", file=file)
+            )
     return jobs
 
 
-def annotate(jobs: Sequence[Job], out: Path, again: bool, advance: Callable[[int], None]) -> list[Row]:
+def annotate(
+    jobs: Sequence[Job], out: Path, again: bool, advance: Callable[[int], None], language: str = "en"
+) -> list[Row]:
     """Do what is not done yet; a row for each picture, in order. Stopped, it goes on from there the next time."""
     known = {} if again else _rows(out / TABLE)
     rows = {job.picture.name: known[job.picture.name] for job in jobs if job.picture.name in known and job.is_done}
@@ -91,24 +97,31 @@ def annotate(jobs: Sequence[Job], out: Path, again: bool, advance: Callable[[int
     todo = [job for job in jobs if job.picture.name not in rows]
     with (out / TABLE).open("a", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, COLUMNS)
-        for job, row in in_processes(_annotated, todo):
+        for job, row in in_processes(partial(_annotated, language), todo):
             rows[job.picture.name] = row
             table.writerow(row)
             stream.flush()  # whoever stops us here loses nothing
             advance(1)
     ordered = [rows[job.picture.name] for job in jobs]
     _write_table(out / TABLE, ordered)
-    _write_sheet(out, jobs, ordered)
+    with words_drawn_in(language):
+        _write_sheet(out, jobs, ordered)
     return ordered
 
 
 def _require_folder(folder: Path) -> None:
     if not folder.exists():
-        raise PalestraError(f"{folder}: there is no such folder. Name the folder that your pictures are in.")
+        raise PalestraError(
+            say("{folder}: there is no such folder. Name the folder that your pictures are in.", folder=folder)
+        )
     if not folder.is_dir():
-        raise PalestraError(f"{folder} is a file. Name the folder that it is in.")
+        raise PalestraError(say("{folder} is a file. Name the folder that it is in.", folder=folder))
     if _is_our_table(folder / TABLE):
-        raise PalestraError(f"{folder} is what `palestra annotate` wrote. Name the folder of the pictures themselves.")
+        raise PalestraError(
+            say(
+                "{folder} is what `palestra annotate` wrote. Name the folder of the pictures themselves.", folder=folder
+            )
+        )
 
 
 def _pictures(folder: Path) -> list[Path]:
@@ -119,8 +132,14 @@ def _pictures(folder: Path) -> list[Path]:
         return sorted(found, key=_natural)
     kinds = ", ".join(sorted(kind[1:] for kind in KINDS))
     inside = sorted(one.name for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
-    hint = f" Its folders are not looked into: name one, such as {folder / inside[0]}." if inside else ""
-    raise PalestraError(f"{folder} has no pictures: expected files that end in {kinds}.{hint}")
+    hint = (
+        say(" Its folders are not looked into: name one, such as {other}.", other=folder / inside[0]) if inside else ""
+    )
+    raise PalestraError(
+        say(
+            "{folder} has no pictures: expected files that end in {kinds}.{hint}", folder=folder, kinds=kinds, hint=hint
+        )
+    )
 
 
 def _natural(file: Path) -> list[tuple[int, int, str]]:
@@ -140,14 +159,20 @@ def _names(pictures: Sequence[Path]) -> dict[Path, str]:
 def _require_out(folder: Path, out: Path) -> None:
     """Refuse to write among the pictures, or into what others wrote."""
     if out.resolve().is_relative_to(folder.resolve()):
-        raise PalestraError(f"{out} lies in {folder}, among the pictures themselves. Name an --out elsewhere.")
+        raise PalestraError(
+            say(
+                "{out} lies in {folder}, among the pictures themselves. Name an --out elsewhere.",
+                out=out,
+                folder=folder,
+            )
+        )
     if out.exists() and not out.is_dir():
-        raise PalestraError(f"{out} is a file. Name a folder, or a new name for one, as --out.")
+        raise PalestraError(say("{out} is a file. Name a folder, or a new name for one, as --out.", out=out))
     if out.is_dir() and any(out.iterdir()) and not _is_our_table(out / TABLE):
-        raise PalestraError(f"{out} holds something else already. Name a new or empty folder as --out.")
+        raise PalestraError(say("{out} holds something else already. Name a new or empty folder as --out.", out=out))
 
 
-def _annotated(job: Job) -> Row:
+def _annotated(language: str, job: Job) -> Row:
     """Read one picture and write what was read; what cannot be read is a row that says so."""
     picture = _decoded(job.picture)
     if isinstance(picture, str):
@@ -156,7 +181,8 @@ def _annotated(job: Job) -> Row:
         return _row(job.picture.name, Reading(False, 0.0, (picture,), np.zeros((0, 0), np.uint8)))
     reading = read(picture)
     write_bytes(job.mask, _signed(bytes(cv2.imencode(".png", reading.mask)[1])))
-    write_bytes(job.overlay, _signed(png(overlay(picture, reading))))
+    with words_drawn_in(language):
+        write_bytes(job.overlay, _signed(png(overlay(picture, reading))))
     return _row(job.picture.name, reading)
 
 
@@ -249,7 +275,7 @@ def _write_table(file: Path, rows: Sequence[Row]) -> None:
 def _write_sheet(out: Path, jobs: Sequence[Job], rows: Sequence[Row]) -> None:
     shown = list(zip(jobs, rows, strict=True))[:ON_SHEET]
     cells = [
-        (job.picture.name, read_image(job.overlay, "nothing to show"), row["sure"] == "true", row["why"])
+        (job.picture.name, read_image(job.overlay, say("nothing to show")), row["sure"] == "true", row["why"])
         for job, row in shown
     ]
     write_bytes(out / SHEET, _signed(png(sheet(cells))))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palestra.cli.options import JsonOption
+from palestra.cli.options import JsonOption, WordsOption
 from palestra.text import printable
 
 
@@ -14,6 +14,7 @@ def annotate(
     folder: Annotated[Path, typer.Argument(help="Pictures of one eye each: png, jpg, bmp, tif or pgm.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; without it, FOLDER-annotated.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what was done before.")] = False,
+    language: WordsOption = "en",
     json: JsonOption = False,
 ) -> None:
     """Find sclera, iris, pupil and gaze in pictures of eyes, and say where that is not to be trusted."""
@@ -23,7 +24,7 @@ def annotate(
     target = out or run.out_for(folder)
     jobs = run.jobs_of(folder, target)
     with console.progress("reading", len(jobs)) as advance:
-        rows = run.annotate(jobs, target, again, advance)
+        rows = run.annotate(jobs, target, again, advance, language)
     if json:
         console.show_json([run.values(row) for row in rows])
     unsure = Counter(row["why"] for row in rows if row["sure"] == "false")

@@ -1,22 +1,20 @@
 """The commands. They parse, call and print; what they do is elsewhere."""
 
-import signal
 import sys
 import traceback
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from palestra.cli import annotate, bench, contest, live, score
+from palestra.cli import annotate, bench, contest, live, new_track, score
 from palestra.cli import data as data_commands
-from palestra.cli.options import JsonOption, data_of, order_of, pairs
+from palestra.cli.options import JsonOption, order_of, pairs
+from palestra.cli.tracks_check import as_row, tell_broken
 from palestra.errors import PalestraError
-
-if TYPE_CHECKING:
-    from palestra.records import Track
+from palestra.executors import INTERRUPTED, answer_signals, came_of_stopping, raise_no_more
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -27,7 +25,10 @@ app = typer.Typer(
 
 app.add_typer(contest.app, name="contest")
 
-INTERRUPTED = 130  # the exit code after Ctrl-C; docs/commands.md has them all
+STOPPED = (
+    "Stopped. `make`, `solve`, `bench`, `annotate` and `demo` go on where they were when you call them again; "
+    "what `play` recorded is kept, and the run can be repeated with the same --run."
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -66,14 +67,16 @@ def tracks(
     """List the tracks: what there is to compete in."""
     from palestra import console, registry
 
-    found = [registry.track(track)] if track else list(registry.tracks().values())
-    unusable = 0 if track else _tell_broken()
     if check:
-        _check_tracks(found, pairs(data or []))
-    rows = [{"id": one.id, "title": one.title, "answers": one.arrives, "ranks": one.ranks.name} for one in found]
-    console.show_rows(rows, json)
-    if check and unusable:
-        raise typer.Exit(1)
+        from palestra.cli.tracks_check import check_tracks
+
+        if not check_tracks(track, pairs(data or []), json):
+            raise typer.Exit(1)
+        return
+    found = [registry.track(track)] if track else list(registry.tracks().values())
+    if not track:
+        tell_broken()
+    console.show_rows([as_row(one) for one in found], json)
 
 
 @app.command(epilog="Example: palestra solutions near-eye-gaze-v1")
@@ -86,7 +89,7 @@ def solutions(
     if track:
         registry.track(track)
     else:
-        _tell_broken()
+        tell_broken()
     rows = [
         {"track": one.track, "name": one.name, "title": one.title, "weights": one.weights}
         for one in registry.solutions(track)
@@ -111,6 +114,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (bench.bench, "bench remote-gaze-v1 --list"),
     (data_commands.view, "view near-eye-gaze-v1 data --out data.html"),
     (data_commands.starter, "starter near-eye-gaze-v1 kit"),
+    (new_track.new_track, "new-track blink-rate --live"),
     (annotate.annotate, "annotate kit/data/test/P02/G02/left --out annotated"),
 )
 for _command, _example in _COMMANDS:
@@ -161,64 +165,53 @@ def submit(
         raise typer.Exit(1)
 
 
-def _tell_broken() -> int:
-    """Say which tracks from outside cannot be used and why; how many."""
-    from palestra import console, registry
-
-    broken = registry.broken()
-    for why in broken.values():
-        console.say(f"Not usable: {why}")
-    return len(broken)
-
-
-def _check_tracks(tracks: "list[Track]", folders: dict[str, str]) -> None:
-    from palestra import console
-    from palestra.contract import check_track
-
-    for track in tracks:
-        if track.dataset.make is None and track.id not in folders:
-            console.say(f"{track.id}: not checked, for it makes no data of its own; give --data {track.id}=DIR")
-            continue
-        check_track(track, data_of(track, Path(folders[track.id]) if track.id in folders else None, True))
-        console.say(f"{track.id}: keeps the contract")
-
-
 def main() -> None:
     """Run a command; whatever goes wrong is told in words."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    answer_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows another
     try:
         app()
-    except PalestraError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     except KeyboardInterrupt:  # before the command began, or after it ended
         sys.exit(INTERRUPTED)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
-            typer.echo(
-                "Stopped. `make`, `solve`, `bench`, `annotate` and `demo` go on where they were when you call them "
-                "again; what `play` recorded is kept, and the run can be repeated with the same --run.",
-                err=True,
-            )
+            typer.echo(STOPPED, err=True)
         raise
     except BrokenPipeError:
         sys.exit(1)
-    except OSError as error:
-        _keep(traceback.format_exc())
-        typer.echo(f"{error.filename or 'The system'}: {error.strerror or error}.", err=True)
-        sys.exit(1)
     except Exception as error:
+        sys.exit(_told(error))
+    finally:
+        raise_no_more()
+
+
+def _told(error: Exception) -> int:
+    """Tell what went wrong; the exit code."""
+    if came_of_stopping(error):  # such as a lock of the standard library that was interrupted
+        typer.echo(STOPPED, err=True)
+        return INTERRUPTED
+    if isinstance(error, PalestraError):
+        typer.echo(str(error), err=True)
+        return 1
+    kept = _keep(traceback.format_exc())
+    if slip := _slip_of(error):
+        typer.echo(slip, err=True)
+        typer.echo(f"The traceback: {kept}", err=True)
+    elif isinstance(error, OSError):
+        typer.echo(f"{error.filename or 'The system'}: {error.strerror or error}.", err=True)
+    else:
         typer.echo(f"Something broke in Palestra itself: {type(error).__name__}: {error}", err=True)
-        typer.echo(f"What a developer needs to mend it: {_keep(traceback.format_exc())}", err=True)
-        sys.exit(1)
+        typer.echo(f"What a developer needs to mend it: {kept}", err=True)
+    return 1
 
 
-def _as_interrupt(number: int, frame: object) -> None:
-    """End as after Ctrl-C: what is under way is finished, and workers end with us."""
-    raise KeyboardInterrupt
+def _slip_of(error: BaseException) -> str:
+    """What to tell where a track from outside brought an error about; nothing was loaded, nothing is to blame."""
+    from palestra import registry
+
+    return registry.slip_of(error)
 
 
 def _keep(details: str) -> str:

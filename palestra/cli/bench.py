@@ -16,6 +16,7 @@ from palestra.cli.options import (
     require_outputs,
 )
 from palestra.errors import PalestraError
+from palestra.text import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,13 +64,17 @@ def bench(
         return
     names = solutions or []
     if not names or protocol is None:
-        raise PalestraError(f"Name a solution and --protocol. `palestra bench {track} --list` tells the protocols.")
+        raise PalestraError(
+            say("Name a solution and --protocol. `palestra bench {track} --list` tells the protocols.", track=track)
+        )
     if len(names) > 1 and (predictions_out or scores_out):
-        raise PalestraError("--predictions-out and --scores-out take the answers of one solution; name one.")
+        raise PalestraError(say("--predictions-out and --scores-out take the answers of one solution; name one."))
     # A track may write predictions as a folder of files, which has no suffix.
     one_file = predictions_out if predictions_out and predictions_out.suffix else None
     if predictions_out and chosen.writes is None:
-        raise PalestraError(f"{track} takes no files; --scores-out keeps the answers, each with its scores.")
+        raise PalestraError(
+            say("{track} takes no files; --scores-out keeps the answers, each with its scores.", track=track)
+        )
     require_outputs(None, {chosen.suffix: one_file, ".parquet": scores_out, ".html": report})
     folder = data_of(chosen, data, json)
     bench = run.bench_of(chosen, protocol, folder, train_data, seed)

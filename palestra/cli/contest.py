@@ -11,6 +11,7 @@ import typer
 
 from palestra.cli.options import JsonOption, require_outputs
 from palestra.errors import PalestraError
+from palestra.text import say
 
 if TYPE_CHECKING:
     from palestra.contest import Contest
@@ -30,9 +31,12 @@ PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without 
 
 
 def _place(file: Path, database: str, files: str) -> "Place":
+    """Where a contest lies; its tracks are found from now on, in processes that are started as well."""
     from palestra.contest.setup import Place
 
-    return Place(file, database, files)
+    place = Place(file, database, files)
+    place.find_tracks()
+    return place
 
 
 @app.command(epilog="Example: palestra contest init contest.toml --track near-eye-gaze-v1")
@@ -63,19 +67,20 @@ def serve(
     oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="Our name there.")] = "",
     oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="Our secret there.")] = "",
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server's log as lines of JSON.")] = False,
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
     """Serve a contest: pages, API, live streams, and a worker that scores."""
-    from palestra import console
-    from palestra.web import Serve, run
-    from palestra.web.site import Oidc
-
     if processes > 1 and not database.startswith("postgres"):
-        raise PalestraError("Several server processes hear of each other through PostgreSQL: give --database too.")
-    oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
-    place = _place(file, database, files)
-    with _stopped_in_good_order():
+        raise PalestraError(say("Several server processes hear of each other through PostgreSQL: give --database too."))
+    with _stopped_in_good_order(with_parent):
+        from palestra import console
+        from palestra.web import Serve, run
+        from palestra.web.site import Oidc
+
+        oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
+        place = _place(file, database, files)
         run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
 
 
@@ -91,22 +96,24 @@ def worker(
 ) -> None:
     """Check and score what is handed in, until stopped. Any number of workers may run, on any machines."""
     if executor not in ("process", "ray"):
-        raise PalestraError(f"{executor!r} is no executor; expected process or ray.")
-    with _stopped_in_good_order():
+        raise PalestraError(say("{executor!r} is no executor; expected process or ray.", executor=executor))
+    with _stopped_in_good_order(with_parent):
         from palestra.contest.workers import worker_of
-        from palestra.parallel import end_with_parent
 
-        if with_parent:
-            end_with_parent(os.getppid(), signal.SIGTERM)
         place = _place(file, database, files)
         contest = place.open()
         worker_of(place, contest, executor, capacity or None, ray_address or None).run()  # type: ignore[arg-type]
 
 
 @contextmanager
-def _stopped_in_good_order() -> Iterator[None]:
-    """A server or a worker that is told to stop while it starts ends as one that works does."""
+def _stopped_in_good_order(with_parent: bool) -> Iterator[None]:
+    """A server or a worker that is told to stop while it starts ends as one that works does; so it does with the
+    process that started it, where that is asked for."""
+    from palestra.parallel import end_with_parent
+
     try:
+        if with_parent:
+            end_with_parent(os.getppid(), signal.SIGTERM)
         yield
     except KeyboardInterrupt:  # SIGTERM is taken for one as well
         raise typer.Exit from None
@@ -127,11 +134,13 @@ def board(
     print_board(_open(file, database, files), phase, public, json)
 
 
-def _open(file: Path, database: str, files: str) -> "Contest":
+def _open(file: Path, database: str, files: str, needs_tracks: bool = True) -> "Contest":
     place = _place(file, database, files)
     if not place.is_open():
-        raise PalestraError(f"{file}: this contest has not been served yet. `palestra contest serve {file}` opens it.")
-    return place.open()
+        raise PalestraError(
+            say("{file}: this contest has not been served yet. `palestra contest serve {file}` opens it.", file=file)
+        )
+    return place.open(needs_tracks=needs_tracks)
 
 
 EDITED_SNAPSHOT = (
@@ -155,7 +164,7 @@ def verify_log(
     from palestra.contest.log import Verdict, chain
     from palestra.contest.storage import reading
 
-    contest = _open(file, database, files)
+    contest = _open(file, database, files, needs_tracks=False)
     with reading(contest.engine) as connection:
         count = chain.last_seq(connection)
         with console.progress("verifying", count, hidden=json) as advance:
@@ -217,7 +226,9 @@ def export(
 
     require_outputs(None, {".zip": archive})
     if archive.exists():  # it may be the only one that is left of an earlier moment
-        raise PalestraError(f"{archive} is there already. Nothing was written; choose another name, or remove it.")
+        raise PalestraError(
+            say("{archive} is there already. Nothing was written; choose another name, or remove it.", archive=archive)
+        )
     place, contest = _place(file, database, files), _open(file, database, files)
     now = contest.now()
     plan = exporting.plan(contest.engine, contest.files, now, without or (), public, place.file)
@@ -238,7 +249,7 @@ def backup(
     from palestra.contest.archive import backup as saving
     from palestra.contest.archive import signature
 
-    place, contest = _place(file, database, files), _open(file, database, files)
+    place, contest = _place(file, database, files), _open(file, database, files, needs_tracks=False)
     signature.open_key(place.folder / signature.NAME)
     beside = saving.Beside(place.folder / signature.NAME, place.file)
     typer.echo(str(saving.backup(contest.engine, contest.files, folder, contest.now(), beside)))
@@ -320,5 +331,5 @@ def link(
     """Print a one-time link with which somebody chooses a new password: for an organiser who is locked out."""
     from palestra.contest.setup import reset_link
 
-    secret = reset_link(_open(file, database, files), name)
+    secret = reset_link(_open(file, database, files, needs_tracks=False), name)
     typer.echo(f"{address.rstrip('/')}/link/{secret}")

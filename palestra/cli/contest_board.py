@@ -10,6 +10,7 @@ from palestra.contest.boards import Boards, Row
 from palestra.contest.rules import track_of
 from palestra.errors import PalestraError
 from palestra.scoring import Place as Spot
+from palestra.text import say
 
 ORGANISER = Viewer(role="organiser")
 JUDGED = "judged once"  # in the place of an interval: referees decide each case once, so nothing is resampled
@@ -20,7 +21,7 @@ def print_board(contest: Contest, phase_id: str, public: bool, json: bool) -> No
     phase_id = phase_id or contest.state.rules().phases[0].id
     seen = Boards(contest).seen(phase_id, NOBODY if public else ORGANISER)
     if seen is None:
-        raise PalestraError("The public does not see this board.")
+        raise PalestraError(say("The public does not see this board."))
     _, rows = seen
     if json:
         console.show_json([as_record(row) for row in rows])

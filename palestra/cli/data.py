@@ -93,14 +93,20 @@ def view(
 
 
 def starter(
-    track: TrackArgument, folder: Annotated[Path, typer.Argument(help="Where to write the kit; new or empty.")]
+    track: TrackArgument,
+    folder: Annotated[Path, typer.Argument(help="Where to write the kit; new or empty.")],
+    data: Annotated[
+        Path | None, typer.Option(help="Practice data to put in, all of it with its truth. Without it, tiny data.")
+    ] = None,
 ) -> None:
     """Write a starter kit: data, a template, a stand-alone scorer and a first solution to change."""
     from palestra import console, registry
     from palestra.datasets import is_there, write_kit
 
     chosen = registry.track(track)
-    if not is_there(chosen):
+    if data is None and chosen.dataset.make and not is_there(chosen):
         console.say(f"Making the tiny data set of {chosen.id}, once …")
-    write_kit(chosen, folder)
+    practice = data_of(chosen, data, True)
+    with reading(chosen, practice):
+        write_kit(chosen, folder, practice)
     console.say(f"{folder} is ready: begin with {folder / 'README.md'}.")

@@ -18,7 +18,7 @@ from palestra.cli.options import (
     require_outputs,
 )
 from palestra.errors import PalestraError
-from palestra.text import duration
+from palestra.text import duration, say
 
 if TYPE_CHECKING:
     from palestra.scoring import Scored
@@ -59,7 +59,7 @@ def play(
     chosen = registry.track(track, pairs(settings))
     require_live(chosen)
     if films and chosen.display.films is None:
-        raise PalestraError(f"{chosen.id} has no worlds to make films of; leave out --films.")
+        raise PalestraError(say("{id} has no worlds to make films of; leave out --films.", id=chosen.id))
     folder = data_of(chosen, data, json)
     order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
@@ -76,7 +76,10 @@ def play(
 
         write_run(played, report, language)
     if films and chosen.display.films:
-        made = chosen.display.films(folder, played.recording, films)
+        from palestra.report import words_drawn_in
+
+        with words_drawn_in(language):
+            made = chosen.display.films(folder, played.recording, films)
         console.say(f"{len(made)} films are in {films}.")
     live_output.show_played(played, json)
     _exit_if_invalid(played.scored.values())
@@ -122,7 +125,7 @@ def replay(
     after = score_file.rescore(before)
     console.show_result(score_file.track_of(after.result), after.result, json)
     if console.as_json(after.result) != console.as_json(before.result):
-        raise PalestraError(f"{run}: the Result computed now differs from the one that was saved.")
+        raise PalestraError(say("{run}: the Result computed now differs from the one that was saved.", run=run))
 
 
 def _exit_if_invalid(scored: "Iterable[Scored]") -> None:

@@ -8,7 +8,7 @@ from palestra import console
 from palestra.errors import PalestraError
 from palestra.live import Played, Replayed, ScoredRun, summary_lines
 from palestra.scoring import board
-from palestra.text import printable
+from palestra.text import printable, say
 
 LAST_LINES = 12  # of what a program printed
 
@@ -17,7 +17,7 @@ def show_played(played: Played, json: bool) -> None:
     """The outcome of a live run: how it went, one Result or a board of several, and what programs printed."""
     run = played.recording
     for name, why in played.refused.items():
-        console.say(f"{printable(name)} could not take part: {printable(why)}")
+        console.say(f"{printable(name)} could not take part: {printable(str(why))}")
     _show_outcomes(played, json)
     if json or run.end is None:
         return
@@ -42,7 +42,7 @@ def show_replayed(replayed: Replayed, json: bool) -> None:
     elif replayed.same_numbers and not replayed.same:
         console.say(f"{run.folder}: the same numbers, though other code computes them now than did at the run.")
     elif not replayed.same:
-        raise PalestraError(f"{run.folder}: the results computed now differ from those of the run.")
+        raise PalestraError(say("{folder}: the results computed now differ from those of the run.", folder=run.folder))
 
 
 def _show_summaries(run: ScoredRun) -> None:

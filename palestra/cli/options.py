@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from palestra.errors import PalestraError, Refused
+from palestra.text import say
 
 if TYPE_CHECKING:
     from palestra.records import Order, Track
@@ -18,7 +19,12 @@ DataOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SetOption = Annotated[list[str], typer.Option("--set", help="NAME=VALUE, a setting; may be repeated.")]
-LanguageOption = Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the page that is written.")]
+LanguageOption = Annotated[
+    Literal["en", "zh"], typer.Option("--language", help="Of the page that is written, and of words in pictures.")
+]
+WordsOption = Annotated[
+    Literal["en", "zh"], typer.Option("--language", help="Of words in pictures. What is done stays without --again.")
+]
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="A benchmark protocol; `palestra bench TRACK --list` names them.")
 ]
@@ -46,7 +52,15 @@ def reading(track: "Track", folder: Path) -> Iterator[None]:
         hint = f" Did you mean {inside}?" if inside.is_dir() else ""
         if not (folder / track.dataset.hidden[0]).is_dir():
             hint += f" (There is no {track.dataset.hidden[0]}/: whoever has no truth can `check` and not `score`.)"
-        raise PalestraError(f"{folder} cannot be used as data of {track.id}: {refusal}.{hint}") from None
+        raise PalestraError(
+            say(
+                "{folder} cannot be used as data of {id}: {refusal}.{hint}",
+                folder=folder,
+                id=track.id,
+                refusal=refusal,
+                hint=hint,
+            )
+        ) from None
 
 
 def require_outputs(source: Path | None, files: dict[str, Path | None]) -> None:
@@ -56,13 +70,15 @@ def require_outputs(source: Path | None, files: dict[str, Path | None]) -> None:
             continue
         parent = file.absolute().parent
         if not parent.is_dir():
-            raise PalestraError(f"{file}: there is no folder {parent}. Make it first.")
+            raise PalestraError(say("{file}: there is no folder {parent}. Make it first.", file=file, parent=parent))
         if file.is_dir():
-            raise PalestraError(f"{file}: a folder has this name. Name a file.")
+            raise PalestraError(say("{file}: a folder has this name. Name a file.", file=file))
         if source and file.absolute() == source.absolute():
-            raise PalestraError(f"{file}: this is the submission itself. Name another file.")
+            raise PalestraError(say("{file}: this is the submission itself. Name another file.", file=file))
         if file.suffix.lower() != suffix:
-            raise PalestraError(f"{file}: this is written as {suffix}; name a file that ends in it.")
+            raise PalestraError(
+                say("{file}: this is written as {suffix}; name a file that ends in it.", file=file, suffix=suffix)
+            )
 
 
 def pairs(settings: list[str]) -> dict[str, str]:
@@ -86,7 +102,9 @@ def data_of(track: "Track", data: Path | None, quiet: bool) -> Path:
         from palestra.formats import folder
 
         if (data / NOTES).is_file():
-            raise PalestraError(f"{data} is not whole: `palestra make` was stopped there. Call it again to finish it.")
+            raise PalestraError(
+                say("{data} is not whole: `palestra make` was stopped there. Call it again to finish it.", data=data)
+            )
         return folder(data)
     from palestra import console
     from palestra.datasets import is_there, tiny_data

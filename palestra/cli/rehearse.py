@@ -34,6 +34,7 @@ from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, UnknownName
 from palestra.live import READY_S, Clock, FastLine, Line, Play, VirtualClock, WallClock
 from palestra.records import RefereedMatch, Reply, Tick
+from palestra.text import say
 
 HEAD, ORGANISER = Who("head", "head"), Who("organiser", "organiser")
 NAME = "rehearsal"  # of a match on paper
@@ -57,7 +58,12 @@ def at_a_match(contest: Contest, home: Path, match_id: str, words: list[str], ag
     """At a match of the contest that was opened as a rehearsal, in real time; how things stand when all have played."""
     match = contest.state.match(match_id)
     if not match.opened.rehearsal:
-        raise PalestraError(f"{match_id} is no rehearsal: the simulator plays only in matches that were opened as one.")
+        raise PalestraError(
+            say(
+                "{match_id} is no rehearsal: the simulator plays only in matches that were opened as one.",
+                match_id=match_id,
+            )
+        )
     phase = contest.state.phase(match.opened.phase)
     challenge, simulate = _simulator(phase, home / phase.data)
     _require_cases(match, challenge, home / phase.data)
@@ -72,7 +78,7 @@ def _simulator(phase: Phase, data: Path) -> tuple[RefereedMatch, Callable[[Attem
     """What the phase's track has for the table, and its simulator of the phase's cases."""
     found = track_of(phase).match
     if found is None or found.rehearse is None:
-        raise PalestraError(f"{phase.track} is not played at the table that is simulated here.")
+        raise PalestraError(say("{track} is not played at the table that is simulated here.", track=phase.track))
     return found, partial(found.rehearse, data)
 
 
@@ -142,7 +148,7 @@ def _line(entry: Entry, clock: Clock, patience_s: float) -> Line:
     if not isinstance(clock, VirtualClock):
         return entry.line
     if ask is None:
-        raise PalestraError(f"{entry.name} cannot be played to in virtual time.")
+        raise PalestraError(say("{name} cannot be played to in virtual time.", name=entry.name))
 
     def asked(tick: Tick) -> tuple[list[Reply], float]:
         return ask(tick, patience_s)

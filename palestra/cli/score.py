@@ -19,7 +19,7 @@ from palestra.cli.options import (
     with_protocol,
 )
 from palestra.errors import PalestraError, Refused
-from palestra.text import printable
+from palestra.text import printable, say
 
 
 def check(
@@ -105,7 +105,9 @@ def board(
     entries = [score_file.load(run) for run in runs]
     names = {entry.result.track for entry in entries}
     if len(names) > 1:
-        raise PalestraError(f"These scores are of several tracks: {', '.join(sorted(names))}. A board has one.")
+        raise PalestraError(
+            say("These scores are of several tracks: {join}. A board has one.", join=", ".join(sorted(names)))
+        )
     chosen = score_file.track_of(entries[0].result)
     console.show_board(chosen, boards.board(chosen, entries), json)
 

@@ -8,7 +8,7 @@ from palestra import console
 from palestra.contest.rules import quota_told
 from palestra.errors import PalestraError
 from palestra.remote import Server, require_fit
-from palestra.text import number
+from palestra.text import number, say
 from palestra.web.models import SubmissionPage, UploadForm
 
 SAID = {
@@ -30,10 +30,13 @@ FAULTY = ("refused", "failed")  # by the contestant's own fault
 def send(url: str, phase: str, file: Path, token: str, bundle: bool, json: bool) -> bool:
     """Whether it came to a score."""
     if not file.is_file():
-        raise PalestraError(f"{file} is no file.")
+        raise PalestraError(say("{file} is no file.", file=file))
     if not token:
         raise PalestraError(
-            f"A token is needed: make one at {url.rstrip('/')}/account and set PALESTRA_TOKEN to it, or give --token."
+            say(
+                "A token is needed: make one at {rstrip}/account and set PALESTRA_TOKEN to it, or give --token.",
+                rstrip=url.rstrip("/"),
+            )
         )
     purpose = "bundle" if bundle else "answers"
     with Server(url, token) as server:
@@ -64,7 +67,7 @@ def cost(form: UploadForm) -> str:
     """What a submission that was refused or failed has cost, and what is left."""
     if form.fault_quota is None:
         return "It cost nothing."
-    allowed = quota_told(form.fault_quota, "en")
+    allowed = quota_told(form.fault_quota)
     return f"It cost none of your quota, and counts as a faulty one: {allowed}, {form.fault_left} left."
 
 

@@ -1,6 +1,7 @@
 """Runs a plan: says what it will cost, writes the parts in parallel, shows the time left, stops and resumes cleanly."""
 
 import os
+import pickle
 import shutil
 import tempfile
 import time
@@ -11,12 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, brief
+from palestra.executors import HOW_TO_SEND, CannotSend, in_processes
 from palestra.formats import replacing
-from palestra.parallel import in_processes, workers
+from palestra.parallel import workers
 from palestra.records import Order, Part, Plan, Track
 from palestra.scoring import code_digest
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 LONG_AGO_S = 315_532_800  # 1980, the first time that a zip can hold
 NOTES = ".making.json"  # which parts of an unfinished data set are done
@@ -40,8 +42,31 @@ class Cost:
 
 def plan(track: Track, order: Order) -> Plan:
     if track.dataset.make is None:
-        raise PalestraError(f"{track.id} has no synthetic data: it is read from data that you have.")
-    return track.dataset.make(order)
+        raise PalestraError(say("{id} has no synthetic data: it is read from data that you have.", id=track.id))
+    made = track.dataset.make(order)
+    for part in made.parts:
+        _require_picklable(track, part)
+    return made
+
+
+def _require_picklable(track: Track, part: Part) -> None:
+    """Each part is written by another process: one that cannot be sent there is named before any work."""
+    try:
+        pickle.dumps(part)
+    except Exception as error:  # whatever an object's own way of being pickled raises
+        raise _cannot_send(track, part, brief(error)) from None
+
+
+def _cannot_send(track: Track, part: Part, why: str) -> PalestraError:
+    return PalestraError(
+        say(
+            "{id}, part {name!r}: its `write` cannot be sent to another process ({why}). {how_to_send}",
+            id=track.id,
+            name=part.name,
+            why=why,
+            how_to_send=say(HOW_TO_SEND),
+        )
+    )
 
 
 def estimate(plan: Plan) -> Cost:
@@ -76,8 +101,13 @@ def require_room(folder: Path, needed: float) -> None:
     free = shutil.disk_usage(there).free
     if needed * 1.05 > free:
         raise PalestraError(
-            f"{folder}: this takes about {human_bytes(int(needed))}, and {human_bytes(free)} are free there. "
-            "Choose a smaller --size, --without images, or another disk."
+            say(
+                "{folder}: this takes about {human_bytes}, and {free} are free there. Choose a "
+                "smaller --size, --without images, or another disk.",
+                folder=folder,
+                human_bytes=human_bytes(int(needed)),
+                free=human_bytes(free),
+            )
         )
 
 
@@ -86,10 +116,13 @@ def run(track: Track, order: Order, plan: Plan, folder: Path, advance: Advance) 
     notes = _opened(track, order, folder)
     todo = [part for part in plan.parts if part.name not in notes.done]
     advance(sum(part.weight for part in plan.parts if part.name in notes.done))
-    for part, _ in in_processes(partial(_write, folder), todo):
-        notes.done.append(part.name)
-        _save(notes, folder)
-        advance(part.weight)
+    try:
+        for part, _ in in_processes(partial(_write, folder), todo):
+            notes.done.append(part.name)
+            _save(notes, folder)
+            advance(part.weight)
+    except CannotSend as error:  # pickled here, it could not be read there
+        raise _cannot_send(track, error.item, error.why) if isinstance(error.item, Part) else error from None
     plan.finish(folder)
     _level_times(folder)
     (folder / NOTES).unlink()
@@ -121,18 +154,30 @@ def _notes_for(track: Track, order: Order, folder: Path) -> _Notes:
         if (notes.track, notes.order) != (fresh.track, fresh.order):
             was = notes.order
             raise PalestraError(
-                f"{folder} holds an unfinished {notes.track} of size {was.size}, seed {was.seed}, "
-                f"{f'without {was.without[0]}' if was.without else 'with images'}. "
-                "Finish that one, or choose another folder."
+                say(
+                    "{folder} holds an unfinished {track} of size {size}, seed {seed}, {images}. Finish that one, or "
+                    "choose another folder.",
+                    folder=folder,
+                    track=notes.track,
+                    size=was.size,
+                    seed=was.seed,
+                    images=say("without images") if was.without else say("with images"),
+                )
             )
         if notes.code != fresh.code:
             raise PalestraError(
-                f"{folder} was begun with another version of Palestra or of {track.id}; its parts would not fit "
-                "together. Choose another folder, or remove this one and begin anew."
+                say(
+                    "{folder} was begun with another version of Palestra or of {id}; its parts would not "
+                    "fit together. Choose another folder, or remove this one and begin anew.",
+                    folder=folder,
+                    id=track.id,
+                )
             )
         return notes
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PalestraError(f"{folder} exists and is not an empty folder. Nothing was written; choose another.")
+        raise PalestraError(
+            say("{folder} exists and is not an empty folder. Nothing was written; choose another.", folder=folder)
+        )
     return fresh
 
 
@@ -143,7 +188,9 @@ def _read_notes(folder: Path) -> _Notes | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=_Notes)
     except msgspec.MsgspecError:
-        raise PalestraError(f"{file} cannot be read. Remove {folder} and make the data set anew.") from None
+        raise PalestraError(
+            say("{file} cannot be read. Remove {folder} and make the data set anew.", file=file, folder=folder)
+        ) from None
 
 
 def _save(notes: _Notes, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from palestra.errors import PalestraError
 from palestra.formats import replacing
 from palestra.records import Track
+from palestra.text import say
 
 COMPRESSED = (".png", ".mov")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is packed; and times tell nothing
@@ -32,7 +33,7 @@ def _is_hidden(track: Track, path: Path) -> bool:
 
 def require_zip(archive: Path) -> None:
     if archive.suffix.lower() != ".zip":
-        raise PalestraError(f"{archive}: a pack is a .zip; name a file that ends in it.")
+        raise PalestraError(say("{archive}: a pack is a .zip; name a file that ends in it.", archive=archive))
 
 
 def pack(track: Track, data: Path, archive: Path, advance: Callable[[int], None]) -> None:

@@ -9,6 +9,7 @@ from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.records import Order, Track
 from palestra.scoring import code_digest
+from palestra.text import say
 
 CACHE = "PALESTRA_CACHE"
 KEPT_S = 86_400.0
@@ -30,13 +31,17 @@ def is_there(track: Track) -> bool:
 def tiny_data(track: Track) -> Path:
     """Where the tiny data set is; it is made anew when the code that makes it has changed."""
     if track.dataset.make is None:
-        raise PalestraError(f"{track.id} makes no synthetic data: name a data set with --data DIR.")
+        raise PalestraError(say("{id} makes no synthetic data: name a data set with --data DIR.", id=track.id))
     folder = _folder(track)
     if not folder.is_dir():
         # Made aside and moved into place: two commands at once never see half a data set.
         aside = folder.with_name(f"{folder.name}.{os.getpid()}")
         order = Order()
-        make.run(track, order, make.plan(track, order), aside, lambda weight: None)
+        try:
+            make.run(track, order, make.plan(track, order), aside, lambda weight: None)
+        except BaseException:  # nobody goes on from here: another process has another name for it
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
         _remove_old(folder)
         try:
             aside.rename(folder)

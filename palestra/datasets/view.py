@@ -8,27 +8,30 @@ import polars as pl
 
 from palestra.errors import PalestraError, UnknownName
 from palestra.records import Track
+from palestra.text import say
 
 SHEET = 24  # trials on a contact sheet
 
 
 def draw(track: Track, what: str, data: Path, out: Path, language: Literal["en", "zh"] = "en") -> None:
     """Write what was asked for: `data`, `sheet`, the name of a trial, or that of a sequence as a film."""
-    if out.suffix.lower() == ".mp4":
-        _write_film(track, what, data, out)
-    elif what == "data":
-        from palestra.report import write_data_page
+    from palestra.report import words_drawn_in, write_data_page
 
+    if what == "data" and out.suffix.lower() != ".mp4":
         write_data_page(track, data, out, language)
-    else:
-        _write_picture(track, what, data, out)
+        return
+    with words_drawn_in(language):
+        if out.suffix.lower() == ".mp4":
+            _write_film(track, what, data, out)
+        else:
+            _write_picture(track, what, data, out)
 
 
 def _write_film(track: Track, what: str, data: Path, out: Path) -> None:
     from palestra.report import write_film
 
     if track.display.film is None:
-        raise PalestraError(f"{track.id} has no sequences: its pictures stand alone. Name a .png file.")
+        raise PalestraError(say("{id} has no sequences: its pictures stand alone. Name a .png file.", id=track.id))
     write_film(track.display.film(data, what), out)
 
 
@@ -39,7 +42,7 @@ def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
         out.write_bytes(png(track.display.still(data, what)))
         return
     if track.display.picture is None:
-        raise PalestraError(f"{track.id} has no pictures.")
+        raise PalestraError(say("{id} has no pictures.", id=track.id))
     rows = _with_truth(track, data)
     if what == "sheet":
         chosen = rows[np.linspace(0, rows.height - 1, min(SHEET, rows.height)).astype(int).tolist()]

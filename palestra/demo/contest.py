@@ -28,10 +28,12 @@ from palestra.contest.setup import Place
 from palestra.contest.storage import writing
 from palestra.contest.workers import write_bundle
 from palestra.errors import PalestraError
+from palestra.executors import held
 from palestra.formats import write_bytes
 from palestra.model_cards import is_ready
 from palestra.records import Solution, Track
 from palestra.remote import Server
+from palestra.text import say
 
 TEAMS = ("Fovea", "望远镜队", "Saccade Club", "Les Pupilles")
 ORGANISER, PASSWORD = "organiser", "palestra demo"  # of a server that only this machine reaches
@@ -164,7 +166,7 @@ def _spoiled(track: Track, data: Path, file: Path, share: float) -> Path:
     """A submission in which so many answers are those of the template."""
     target = file.with_stem(f"{file.stem}-spoiled-{share:.0%}".replace("%", ""))
     if track.files is None or track.blank is None or track.writes is None:
-        raise PalestraError(f"{track.id} takes no files.")
+        raise PalestraError(say("{id} takes no files.", id=track.id))
     trials = track.trials(data)
     spoiled = np.random.default_rng(0).random(trials.height) < share
     good, blank = track.files.read(file, trials), track.blank(trials)
@@ -193,7 +195,8 @@ def _serving(place: Place, port: int) -> Iterator[str]:
     """The server, as `palestra contest serve` starts it."""
     address = f"http://127.0.0.1:{port}"
     words = [sys.executable, "-m", "palestra.cli.app", "contest", "serve", str(place.file), "--port", str(port)]
-    with (place.folder / "serve.log").open("wb") as log:
+    words.append("--with-parent")  # it ends with us, however we end
+    with (place.folder / "serve.log").open("wb") as log, held():  # started and known to us, or not started
         server = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ}, start_new_session=True)
     try:
         _await(address, server, place.folder / "serve.log")
@@ -210,7 +213,7 @@ def _await(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
             if httpx.get(f"{address}/health", timeout=5).is_success:
                 return
         time.sleep(0.2)
-    raise PalestraError(f"The server did not start. What it said is in {log}.")
+    raise PalestraError(say("The server did not start. What it said is in {log}.", log=log))
 
 
 def _free_port() -> int:

@@ -25,6 +25,7 @@ from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
 from palestra.formats import open_members, shown_name
 from palestra.sandbox.launch import Backend
+from palestra.text import Text, say
 
 PROGRAM = "Algorithm/MyAlgorithm.py"
 PREFIX = "palestra-bundle-"  # of places for bundles, in the system's folder for what is temporary
@@ -129,7 +130,7 @@ def _not_removed(_: object, path: str, error: tuple[type[BaseException], BaseExc
     log.warning("%s could not be removed: %s", path, error[1])
 
 
-def copy(source: Path, folder: Path, programs: Sequence[str], expected: str) -> str:
+def copy(source: Path, folder: Path, programs: Sequence[str], expected: Text) -> str:
     """Copy every file of a bundle, for all to read; the first of the programs that is among them."""
     with open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=tuple(programs)) as members:
         program = next((name for name in programs if name in members), None)
@@ -164,14 +165,18 @@ def _digest_of(folder: Path) -> str:
     return f"sha256:{sha.hexdigest()}"
 
 
-def _write(file: Path, data: bytes, where: str) -> None:
+def _write(file: Path, data: bytes, where: Text) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     except OSError as error:
         if error.errno not in UNFIT:
             raise
-        refuse(where, f"what cannot be unpacked ({error.strerror})", "names that are not too long, each of one thing")
+        refuse(
+            where,
+            say("what cannot be unpacked ({strerror})", strerror=error.strerror),
+            say("names that are not too long, each of one thing"),
+        )
 
 
 def _what_is_there(members: object) -> str:

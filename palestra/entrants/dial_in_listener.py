@@ -33,6 +33,7 @@ from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
+from palestra.text import Text, say
 
 HANDSHAKE_BYTES, HANDSHAKE_S = 16 << 10, 10.0  # of one who has not said who it is
 STRANGERS = 64  # at once; for one more, the oldest goes
@@ -62,7 +63,9 @@ class Listening:
         try:
             self._sock = socket.create_server((host, port), backlog=STRANGERS)
         except OSError as error:
-            raise PalestraError(f"Nobody can dial in at {host}:{port}: {error.strerror}.") from None
+            raise PalestraError(
+                say("Nobody can dial in at {host}:{port}: {strerror}.", host=host, port=port, strerror=error.strerror)
+            ) from None
         self._sock.setblocking(False)
         self.bell = Bell()
         self.bell.watch(self._sock)
@@ -80,7 +83,7 @@ class Listening:
         """The line to a team. Its token, a new one where none is given, is for the team alone."""
         token = token or secrets.token_hex()  # no sign among them that a shell or a parser takes for something else
         if team in self._lines or any(line.token == token for line in self._lines.values()):
-            raise PalestraError(f"There is a line to {team!r}, or with its token, already.")
+            raise PalestraError(say("There is a line to {team!r}, or with its token, already.", team=team))
         self._lines[team] = TeamLine(self, team, token, patience_s)
         return self._lines[team]
 
@@ -214,7 +217,7 @@ class TeamLine:
         self.name, self.token = name, token
         self.version = ""
         self.versions: list[Declared] = []  # each change of it
-        self.deaths: list[str] = []  # why each connection ended, for the organiser
+        self.deaths: list[Text] = []  # why each connection ended, for the organiser
         self.nonsense = 0  # messages that answer nothing
         self._listening, self._patience_s, self._clock = listening, patience_s, listening.clock
         self._bell = Bell()
@@ -240,7 +243,11 @@ class TeamLine:
             return self.connected
 
         if not websocket.wait(self, ready, within_s):
-            raise PalestraError(f"{self.name}: nobody dialled in with its token within {within_s:g} s.")
+            raise PalestraError(
+                say(
+                    "{name}: nobody dialled in with its token within {within_s:g} s.", name=self.name, within_s=within_s
+                )
+            )
 
     def post(self, tick: Tick) -> None:
         """Send a tick; what the team does not take yet waits here and holds up nobody."""

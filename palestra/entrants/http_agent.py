@@ -25,6 +25,7 @@ import numpy as np
 from palestra.entrants import websocket, websocket_messages
 from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
+from palestra.text import Text, say
 
 REPLY_BYTES = 1 << 20
 OPENING_S = 60.0  # to load a model
@@ -40,11 +41,11 @@ class AgentLine:
 
     def __init__(self, name: str, url: str, patience_s: float | None = None) -> None:
         self.name, self.url = name, url
-        self.deaths: list[str] = []
+        self.deaths: list[Text] = []
         self.output = ""
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname:
-            refuse(url, parts.scheme or "no scheme", "http://host:port of an agent server")
+            refuse(url, parts.scheme or say("no scheme"), say("http://host:port of an agent server"))
         self._host, self._port, self._root = parts.hostname or "", parts.port or 80, parts.path.rstrip("/")
         self._patience_s = patience_s or PATIENCE_S
         self._agent, self._why = "", ""
@@ -59,7 +60,9 @@ class AgentLine:
         try:
             self._agent = _agent_name(self._call("initialize", [], min(within_s, OPENING_S)))
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise PalestraError(f"{self.name}: {self.url} made no agent: {clean(str(error))}.") from None
+            raise PalestraError(
+                say("{name}: {url} made no agent: {clean}.", name=self.name, url=self.url, clean=clean(str(error)))
+            ) from None
         self._thread.start()
 
     def post(self, tick: Tick) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from palestra.errors import PalestraError, clip
 from palestra.records import Reply, Signal, Tick
+from palestra.text import Text, say
 
 QUEUE_S = 360  # of samples that wait for an entrant that takes nothing; then the oldest are dropped
 ANSWER_BYTES = 4096  # of one answer
@@ -52,7 +53,7 @@ class LslLine:
     def __init__(
         self, name: str, signal: Signal, now: Callable[[], float] | None = None, patience_s: float | None = None
     ) -> None:
-        self.deaths: list[str] = []  # streams come and go, and none of that is an end
+        self.deaths: list[Text] = []  # streams come and go, and none of that is an end
         lsl = _pylsl()
         self.name, self._signal = name, signal
         self._now = now or lsl.local_clock  # LSL's own clock, unless a test has another
@@ -71,7 +72,15 @@ class LslLine:
         end = time.monotonic() + within_s
         while missing := self._missing():
             if time.monotonic() > end:
-                raise PalestraError(f"{self.name}: not ready after {within_s:g} s: {missing}. {self._to_do()}")
+                raise PalestraError(
+                    say(
+                        "{name}: not ready after {within_s:g} s: {missing}. {to_do}",
+                        name=self.name,
+                        within_s=within_s,
+                        missing=missing,
+                        to_do=self._to_do(),
+                    )
+                )
             time.sleep(LOOK_S)
         self._asks.wait_for_consumers(ASKS_S)
 
@@ -262,6 +271,6 @@ def _pylsl() -> Any:
     try:
         return importlib.import_module("pylsl")
     except ImportError:
-        raise PalestraError("LSL needs pylsl, which is not installed: pip install 'palestra[lsl]'") from None
+        raise PalestraError(say("LSL needs pylsl, which is not installed: pip install 'palestra[lsl]'")) from None
     except RuntimeError as error:  # it is there, and the library that it calls is not
-        raise PalestraError(f"pylsl does not find liblsl on this machine: {error}") from None
+        raise PalestraError(say("pylsl does not find liblsl on this machine: {error}", error=error)) from None

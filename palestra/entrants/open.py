@@ -13,6 +13,7 @@ from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Reply, Signal, Solution, Tick
 from palestra.sandbox import backends
 from palestra.sandbox.launch import Backend, Limits
+from palestra.text import Text, say
 
 SOCKETS, AGENTS = ("ws://", "wss://"), ("http://",)  # addresses of policy servers, and of agent servers
 HOST = "none: it runs in the host, and may see the world itself"
@@ -29,7 +30,7 @@ class EntrantLine(Protocol):
         """What a team on another machine says that it plays with; empty for others."""
 
     @property
-    def deaths(self) -> list[str]:
+    def deaths(self) -> list[Text]:
         """Why the program, or the connection to it, ended; each time."""
 
     @property
@@ -106,7 +107,7 @@ class Entry:
         return f"{self.what}, version {self.line.version}" if self.line.version else self.what
 
     @property
-    def deaths(self) -> list[str]:
+    def deaths(self) -> list[Text]:
         """Why its program, or the connection to it, ended; each time."""
         return self.line.deaths
 
@@ -134,7 +135,9 @@ def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack:
     try:
         unpacked = stack.enter_context(bundle.unpacked(path, backend))
     except Refused as refusal:
-        raise PalestraError(f"{path} is no bundle: {refusal}.{_hint(path)}") from None
+        raise PalestraError(
+            say("{path} is no bundle: {refusal}.{hint}", path=path, refusal=refusal, hint=_hint(path))
+        ) from None
     return start(one.name, unpacked, backend, terms, stack)
 
 
@@ -174,7 +177,9 @@ def listen(address: str, teams: Sequence[str], track: str, terms: Terms, stack: 
 
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise PalestraError(f"--listen {address}: found no host and port, expected HOST:PORT as 127.0.0.1:8765.")
+        raise PalestraError(
+            say("--listen {address}: found no host and port, expected HOST:PORT as 127.0.0.1:8765.", address=address)
+        )
     listening = Listening(host.strip("[]"), int(port), track)
     stack.callback(listening.close)
     lines = [listening.line(team, patience_s=terms.patience_s) for team in teams]

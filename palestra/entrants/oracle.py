@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from palestra.errors import brief
 from palestra.records import Reply, Tick
 from palestra.registry import resolve
+from palestra.text import Text
 
 
 class Knowing(Protocol):
@@ -25,7 +26,7 @@ class PrivilegedLine:
 
     def __init__(self, name: str, place: str) -> None:
         self.name = name
-        self.deaths: list[str] = []
+        self.deaths: list[Text] = []
         self.output = ""
         self._policy: Knowing = resolve(place)()
         self._come: list[Reply] = []

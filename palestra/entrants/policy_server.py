@@ -29,6 +29,7 @@ from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
 from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
+from palestra.text import Text, say
 
 OPENING_S = 10.0  # from the first packet to the metadata
 TRIES = 10  # in a row; a server that answered once more has them all again
@@ -52,7 +53,7 @@ class Dialled:
     ) -> None:
         self.name, self.url = name, url
         self.metadata: dict[Any, Any] = {}
-        self.deaths: list[str] = []  # why each connection ended, for the organiser
+        self.deaths: list[Text] = []  # why each connection ended, for the organiser
         self.output = ""  # the newest error that the server told, for the organiser
         self.nonsense = 0  # responses to nothing
         self._patience_s, self._clock, self._queue_bytes = patience_s, clock, queue_bytes
@@ -77,9 +78,15 @@ class Dialled:
             return self._ready or bool(self._why)
 
         if not websocket.wait(self, ready, within_s):
-            raise PalestraError(f"{self.name}: {self.url} was not ready after {within_s:g} s.")
+            raise PalestraError(
+                say(
+                    "{name}: {url} was not ready after {within_s:g} s.", name=self.name, url=self.url, within_s=within_s
+                )
+            )
         if self._why:
-            raise PalestraError(f"{self.name}: {self.url} cannot be played with: {self._why}.")
+            raise PalestraError(
+                say("{name}: {url} cannot be played with: {why}.", name=self.name, url=self.url, why=self._why)
+            )
 
     def post(self, tick: Tick) -> None:
         """Send a tick; what the server does not take yet waits here and holds up nobody."""
@@ -255,10 +262,10 @@ def _uri(url: str) -> WebSocketURI:
         uri = parse_uri(url)
     except (InvalidURI, ValueError) as error:
         raise PalestraError(
-            f"{url} is no address of a policy server ({error}); expected ws://host:port/path."
+            say("{url} is no address of a policy server ({error}); expected ws://host:port/path.", url=url, error=error)
         ) from None
     if uri.secure:
-        refuse(url, "wss://", "ws://: an encrypted server is reached through a tunnel that ends on this machine")
+        refuse(url, "wss://", say("ws://: an encrypted server is reached through a tunnel that ends on this machine"))
     return uri
 
 
@@ -266,5 +273,7 @@ def _addresses(uri: WebSocketURI) -> list[tuple[int, Any]]:
     try:
         found = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise PalestraError(f"There is no host {uri.host!r}: {error.strerror}.") from None
+        raise PalestraError(
+            say("There is no host {host!r}: {strerror}.", host=uri.host, strerror=error.strerror)
+        ) from None
     return [(family, address) for family, _, _, _, address in found]

@@ -21,7 +21,7 @@ from palestra.records import Reply, Tick
 from palestra.sandbox import launch
 from palestra.sandbox.launch import Backend, Limits
 from palestra.sandbox.running_program import Running
-from palestra.text import human_bytes
+from palestra.text import Text, Words, human_bytes, say
 
 COMMAND = (launch.PYTHON, "-m", "palestra.entrants.runner.__main__")
 REPLY_BYTES = 65_536  # of one reply: numbers, or a note
@@ -82,8 +82,8 @@ class Program:
         self._number = 0
         self._lost: list[Reply] = []  # what was open when it died, with why
         self._outputs: list[str] = []  # of earlier starts
-        self.deaths: list[str] = []  # why each start ended, for the organiser
-        self._why = ""
+        self.deaths: list[Text] = []  # why each start ended, for the organiser
+        self._why = Words()
         self._renewal: threading.Thread | None = None
         self._process = self._start()
 
@@ -103,14 +103,21 @@ class Program:
         try:
             frame = process.receiver.receive(deadline)
         except TimeoutError:
-            raise PalestraError(f"{self.name}: not ready after {within_s:g} s. Loading must not take longer.") from None
+            raise PalestraError(
+                say(
+                    "{name}: not ready after {limit:g} s. Loading must not take longer.", name=self.name, limit=within_s
+                )
+            ) from None
         except BadFrame as error:
-            raise PalestraError(f"{self.name}: said what cannot be read before it was ready: {error}") from None
+            raise PalestraError(
+                say("{name}: said what cannot be read before it was ready: {why}", name=self.name, why=error.text)
+            ) from None
         except (EOFError, OSError):
-            why = process.running.why() if process.running.wait(ENDING_S) else "it closed its socket"
-            raise PalestraError(f"{self.name}: ended before it was ready: {why}") from None
+            why = process.running.why() if process.running.wait(ENDING_S) else say("it closed its socket")
+            raise PalestraError(say("{name}: ended before it was ready: {why}", name=self.name, why=why)) from None
         if frame.header.kind != "ready":
-            raise PalestraError(f"{self.name}: {_note(frame) or 'said something else than ready'}")
+            said = _note(frame) or say("said something else than ready")
+            raise PalestraError(say("{name}: {why}", name=self.name, why=said))
 
     def post(self, tick: Tick) -> None:
         """Queue a packet; what the program does not take yet waits here and holds up nobody."""
@@ -133,7 +140,7 @@ class Program:
             return
         process.bell.watch(process.sock, bool(process.sender.waiting))
         if process.sender.waiting_bytes > QUEUE_BYTES:
-            self._end(f"killed: {human_bytes(QUEUE_BYTES)} of packets wait that it does not take")
+            self._end(say("killed: {size} of packets wait that it does not take", size=human_bytes(QUEUE_BYTES)))
 
     def replies(self) -> Iterator[Reply]:
         """What has come. A packet that nothing was asked of is only ticked off."""
@@ -159,7 +166,7 @@ class Program:
                 if frame.header.number == self._number and frame.header.kind in ("done", "taken"):
                     return replies, time.monotonic() - started
             elif not self._renewal:
-                self._end(f"killed: it took longer than {within_s:g} s over one packet")
+                self._end(say("killed: it took longer than {limit:g} s over one packet", limit=within_s))
         if self._renewal:  # here nobody else waits, so it may be waited for; loading is on its own time
             self._renewal.join()
         replies += self.replies()
@@ -176,21 +183,21 @@ class Program:
             process.may_say -= 1
             if process.may_say >= 0:
                 return frame
-            self._end("killed: it says more than it is asked")
+            self._end(say("killed: it says more than it is asked"))
         except TimeoutError:
             if self._patience_s and process.waited_s() > self._patience_s:
-                self._end(f"killed: it took longer than {self._patience_s:g} s over one answer")
+                self._end(say("killed: it took longer than {limit:g} s over one answer", limit=self._patience_s))
         except (EOFError, OSError):
             self._end()
         except BadFrame as error:
-            self._end(f"killed: it said what cannot be read: {error}")
+            self._end(say("killed: it said what cannot be read: {why}", why=error.text))
         return None
 
     def _reply(self, frame: Frame) -> list[Reply]:
         """A frame as the reply that it is. What answers nothing that is asked is handed on, to be recorded."""
         kind, number, data = frame.header.kind, frame.header.number, frame.header.data
         if kind == "refused":
-            self._end(_note(frame) or "it could not be made again")
+            self._end(_note(frame) or say("it could not be made again"))
         asked = self._process.asked.get(number)
         if asked is None:
             return [Reply(f"(packet {number})", data["answer"])] if kind == "done" and "answer" in data else []
@@ -202,26 +209,26 @@ class Program:
             return [Reply(asked.trial, None, "took the next packet without an answer")]
         return [Reply(asked.trial, data.get("answer"), _note(frame))]
 
-    def _end(self, why: str = "") -> None:
+    def _end(self, why: Text = "") -> None:
         """End this start of it, for the first reason that was found, and begin the next."""
         if not self._renewal and not self._why:
             self._renewal = threading.Thread(target=self._renew, args=(self._process, why), daemon=True)
             self._renewal.start()
 
-    def _renew(self, old: _Process, why: str) -> None:
+    def _renew(self, old: _Process, why: Text) -> None:
         if not why:
             old.running.wait(ENDING_S)  # it is ending by itself: how it does is the reason
         self._let_go(old)
         why = why or _ended(old.running)
-        self._lost += [Reply(asked.trial, None, why) for asked in old.asked.values()]
+        self._lost += [Reply(asked.trial, None, str(why)) for asked in old.asked.values()]
         self.deaths.append(why)
         try:
             if len(self.deaths) < STARTS:
                 self._process = self._start()
             else:
-                self._why = f"{why}; it was started {STARTS} times, and no more"
+                self._why = say("{why}; it was started {count} times, and no more", why=why, count=STARTS)
         except (OSError, PalestraError) as error:
-            self._why = f"{why}; it cannot be started again: {error}"
+            self._why = say("{why}; it cannot be started again: {error}", why=why, error=_error_told(error))
 
     def _let_go(self, process: _Process) -> None:
         process.running.kill()
@@ -238,10 +245,10 @@ class Program:
 
     def _lose(self, trial: str | None) -> None:
         if trial is not None:
-            self._lost.append(Reply(trial, None, self._why or "it is being started again"))
+            self._lost.append(Reply(trial, None, str(self._why) or "it is being started again"))
 
     def dead(self) -> str:
-        return self._why
+        return str(self._why)
 
     @property
     def output(self) -> str:
@@ -286,7 +293,11 @@ def _note(frame: Frame) -> str:
     return clean(note) if isinstance(note, str) else "said nonsense"
 
 
-def _ended(running: Running) -> str:
+def _ended(running: Running) -> Words:
     """How one ended that closed its socket: most do so by ending."""
     stayed = running.report is not None and running.report.cause == "killed"
-    return "killed: it closed its socket" if stayed else running.why()
+    return say("killed: it closed its socket") if stayed else running.why()
+
+
+def _error_told(error: OSError | PalestraError) -> Text:
+    return error.text if isinstance(error, PalestraError) else str(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 from palestra.errors import PalestraError, clip
 from palestra.sandbox.launch import PYTHON, Backend, Limits, Sees, plan
 from palestra.sandbox.running_program import Running
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 FOLDER = "wheels"
 INSTALL = Limits(wall_s=600, cpu_s=600, tmp_bytes=4 << 30)  # here tmp_bytes is what the wheels may come to, unpacked
@@ -40,7 +40,13 @@ def install_wheels(backend: Backend, bundle: Path, into: Path, limits: Limits = 
     with Running(order._replace(command=command, environment=environment), None) as running:
         running.wait()
         if running.report is None or running.report.cause != "ended" or running.report.code != 0:
-            raise PalestraError(f"The wheels cannot be installed ({running.why()}):\n{running.output[-SAID:].strip()}")
+            raise PalestraError(
+                say(
+                    "The wheels cannot be installed ({why}):\n{strip}",
+                    why=running.why(),
+                    strip=running.output[-SAID:].strip(),
+                )
+            )
     scratch.rmdir()
     _own(into)
 
@@ -48,19 +54,31 @@ def install_wheels(backend: Backend, bundle: Path, into: Path, limits: Limits = 
 def _check_size(wheels: list[Path], most: int) -> None:
     """Refuse what would fill the disk. What a zip file declares bounds what Python's reader takes out of it."""
     if len(wheels) > MOST_WHEELS:
-        raise PalestraError(f"The bundle has {len(wheels):,} wheels; at most {MOST_WHEELS} are installed.")
+        raise PalestraError(
+            say(
+                "The bundle has {number:,} wheels; at most {most_wheels} are installed.",
+                number=len(wheels),
+                most_wheels=MOST_WHEELS,
+            )
+        )
     total = 0
     for wheel in wheels:
         try:
             if not stat.S_ISREG(wheel.lstat().st_mode):
-                raise PalestraError(f"{clip(wheel.name)} is not a file.")
+                raise PalestraError(say("{name} is not a file.", name=clip(wheel.name)))
             with zipfile.ZipFile(wheel) as packed:
                 total += sum(info.file_size for info in packed.infolist())
         except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise PalestraError(f"{clip(wheel.name)} cannot be read as a wheel: {error}.") from None
+            raise PalestraError(
+                say("{name} cannot be read as a wheel: {error}.", name=clip(wheel.name), error=error)
+            ) from None
     if total > most:
         raise PalestraError(
-            f"The wheels come to {human_bytes(total)} unpacked; at most {human_bytes(most)} are installed."
+            say(
+                "The wheels come to {total} unpacked; at most {most} are installed.",
+                total=human_bytes(total),
+                most=human_bytes(most),
+            )
         )
 
 

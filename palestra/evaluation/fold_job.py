@@ -13,6 +13,7 @@ import polars as pl
 from palestra.errors import PalestraError, clip
 from palestra.evaluation.protocols import Fold
 from palestra.records import Material, Track
+from palestra.text import say
 
 # One thread each: sums in another order end in other last digits, and folds run side by side anyway. What a card adds
 # up comes out the same each time only where cuBLAS is given room for it.
@@ -79,17 +80,36 @@ def run(job: Job) -> bytes:
 def _checked(track: Track, learner: str, answers: Any, rows: pl.DataFrame) -> pl.DataFrame:
     """Answers that are a table of this test's trials, in the columns and kinds of the track's."""
     if not isinstance(answers, pl.DataFrame) or answers.schema.get("trial") != pl.String:
-        raise PalestraError(f"{learner}: predict gave {clip(answers)}, expected a polars table with a text `trial`.")
+        raise PalestraError(
+            say(
+                "{learner}: predict gave {answers}, expected a polars table with a text `trial`.",
+                learner=learner,
+                answers=clip(answers),
+            )
+        )
     blank = track.blank(rows) if track.blank else answers
     unknown = [name for name in answers.columns if name not in blank.columns]
     if unknown:
-        raise PalestraError(f"{learner}: predict gave the column {unknown[0]!r}, expected {', '.join(blank.columns)}.")
+        raise PalestraError(
+            say(
+                "{learner}: predict gave the column {unknown!r}, expected {columns}.",
+                learner=learner,
+                unknown=unknown[0],
+                columns=", ".join(blank.columns),
+            )
+        )
     strange = answers.join(rows, on="trial", how="anti")
     if not strange.is_empty():
-        raise PalestraError(f"{learner}: predict answered {strange['trial'][0]}, which it was not asked.")
+        raise PalestraError(
+            say(
+                "{learner}: predict answered {strange}, which it was not asked.",
+                learner=learner,
+                strange=strange["trial"][0],
+            )
+        )
     if answers["trial"].is_duplicated().any():
         double = answers.filter(pl.col("trial").is_duplicated())["trial"][0]
-        raise PalestraError(f"{learner}: predict answered {double} more than once.")
+        raise PalestraError(say("{learner}: predict answered {double} more than once.", learner=learner, double=double))
     lacking = [pl.lit(None, kind).alias(name) for name, kind in blank.schema.items() if name not in answers.columns]
     whole = answers.with_columns(lacking)
     columns = [_column(learner, whole, name, kind) for name, kind in blank.schema.items()]
@@ -102,10 +122,26 @@ def _column(learner: str, answers: pl.DataFrame, name: str, kind: pl.DataType) -
     try:
         found = given.cast(kind)
     except pl.exceptions.PolarsError:
-        raise PalestraError(f"{learner}: predict gave {name} as {given.dtype}, expected {kind}.") from None
+        raise PalestraError(
+            say(
+                "{learner}: predict gave {name} as {dtype}, expected {kind}.",
+                learner=learner,
+                name=name,
+                dtype=given.dtype,
+                kind=kind,
+            )
+        ) from None
     if kind.is_float():
         broken = answers.filter(~found.is_finite().fill_null(True))
         if not broken.is_empty():
             trial, value = broken["trial"][0], broken[name][0]
-            raise PalestraError(f"{learner}: predict gave {name} = {value} for {trial}, expected a number, or null.")
+            raise PalestraError(
+                say(
+                    "{learner}: predict gave {name} = {value} for {trial}, expected a number, or null.",
+                    learner=learner,
+                    name=name,
+                    value=value,
+                    trial=trial,
+                )
+            )
     return found

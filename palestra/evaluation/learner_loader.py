@@ -12,16 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from palestra.errors import PalestraError
+from palestra.text import say
 
 
 def load(learner: str) -> Any:
     """The class that is named, from the package or from a file of the user's."""
     place, _, name = learner.rpartition(":")
     if not place:
-        raise PalestraError(f"{learner}: expected the name of a solution, or FILE.py:Class for one of your own.")
+        raise PalestraError(
+            say("{learner}: expected the name of a solution, or FILE.py:Class for one of your own.", learner=learner)
+        )
     found = getattr(_module(place), name, None)
     if found is None or not callable(getattr(found, "fit", None)) or not callable(getattr(found, "predict", None)):
-        raise PalestraError(f"{learner}: expected a class {name} with fit(training) and predict(test).")
+        raise PalestraError(
+            say("{learner}: expected a class {name} with fit(training) and predict(test).", learner=learner, name=name)
+        )
     return found
 
 
@@ -52,11 +57,11 @@ def _module(place: str) -> Any:
         return importlib.import_module(place)
     file = Path(place)
     if not file.is_file():
-        raise PalestraError(f"{place}: there is no such file.")
+        raise PalestraError(say("{place}: there is no such file.", place=place))
     name = f"palestra_outside_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise PalestraError(f"{place}: this is no Python file.")
+        raise PalestraError(say("{place}: this is no Python file.", place=place))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(file.parent.resolve()) not in sys.path:
@@ -64,7 +69,11 @@ def _module(place: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise PalestraError(f"{place}: fails when it is loaded: {type(error).__name__}: {error}") from error
+        raise PalestraError(
+            say(
+                "{place}: fails when it is loaded: {name}: {error}", place=place, name=type(error).__name__, error=error
+            )
+        ) from error
     return module
 
 
@@ -86,7 +95,9 @@ def _imported(file: Path) -> Iterator[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except SyntaxError as error:
-        raise PalestraError(f"{file}, line {error.lineno}: this is no Python: {error.msg}.") from None
+        raise PalestraError(
+            say("{file}, line {lineno}: this is no Python: {msg}.", file=file, lineno=error.lineno, msg=error.msg)
+        ) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

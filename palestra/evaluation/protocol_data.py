@@ -10,13 +10,16 @@ import polars as pl
 from palestra.errors import PalestraError, UnknownName
 from palestra.evaluation.protocols import Fold, Stretch, folds, rows_of
 from palestra.records import Material, Protocol, Study, Track
+from palestra.text import say
 
 HIDDEN = "truth_"  # begins the name of a column that is not shown to a program that is tested
 
 
 def study_of(track: Track) -> Study:
     if track.study is None:
-        raise PalestraError(f"{track.id} has no benchmark protocols; `palestra tracks` says how it is answered.")
+        raise PalestraError(
+            say("{id} has no benchmark protocols; `palestra tracks` says how it is answered.", id=track.id)
+        )
     return track.study
 
 
@@ -108,7 +111,7 @@ def _learnt(study: Study, shelf: Mapping[str, pl.DataFrame], fold: Fold, train_d
 
 def _elsewhere(study: Study, train_data: Path | None) -> Material:
     if train_data is None:
-        raise PalestraError("This protocol learns from another data set: name it with --train-data DIR.")
+        raise PalestraError(say("This protocol learns from another data set: name it with --train-data DIR."))
     names = [piece["piece"] for piece in study.pieces(train_data)]
     return Material(train_data, study.samples(train_data, names))
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from palestra.errors import PalestraError
 from palestra.records import Experiment, Half, Protocol
+from palestra.text import say
 
 SAME, OTHER = "=", "≠"  # as the tested piece has it, or any other value
 Attributes = Mapping[str, str]  # of one piece; `piece` is its name
@@ -45,7 +46,13 @@ def folds(protocol: Protocol, pieces: Sequence[Attributes]) -> list[Fold]:
                 tests.setdefault(train, []).append((experiment.name, Stretch(tested["piece"], experiment.test)))
     if not tests:
         wanted = "; ".join(f"{name} {', '.join(values)}" for name, values in protocol.where.items()) or "more pieces"
-        raise PalestraError(f"This data has nothing that protocol {protocol.name} could train and test on ({wanted}).")
+        raise PalestraError(
+            say(
+                "This data has nothing that protocol {name} could train and test on ({wanted}).",
+                name=protocol.name,
+                wanted=wanted,
+            )
+        )
     return [Fold(train, tuple(tested)) for train, tested in tests.items()]
 
 
@@ -98,7 +105,13 @@ def _require_attributes(protocol: Protocol, pieces: Sequence[Attributes]) -> Non
     asked.update(name for experiment in protocol.experiments for name in (*experiment.tests, *experiment.learns))
     for name in sorted(asked - {"fold"}):
         if any(name not in piece for piece in pieces):
-            raise PalestraError(f"This data does not tell the {name} of all its parts, which {protocol.name} goes by.")
+            raise PalestraError(
+                say(
+                    "This data does not tell the {name} of all its parts, which {name2} goes by.",
+                    name=name,
+                    name2=protocol.name,
+                )
+            )
 
 
 def _dealt(pieces: Sequence[Attributes], by: str, count: int) -> list[Attributes]:

@@ -2,25 +2,40 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from palestra.evaluation.result_table import compared, in_order
+from palestra.evaluation.result_table import Difference, compared, in_order
 from palestra.evaluation.run import Bench
 from palestra.records import Block, Cell, Estimate, Metric, Protocol, Table, Track
-from palestra.report import Languages, Page, error_name, metric_title, result_page, write_page
+from palestra.report import (
+    Languages,
+    Page,
+    error_axis,
+    interval,
+    measured,
+    metric_title,
+    pictures_for,
+    result_page,
+    write_page,
+)
 from palestra.scoring import Scored
-from palestra.text import Words, number
+from palestra.text import NONE, Text, message, say, say_as, say_count
+
+HALVES = {
+    "all": message("all", "half"),
+    "first": message("first half", "half"),
+    "second": message("second half", "half"),
+}
 
 
 def write_bench(bench: Bench, found: Sequence[Scored], file: Path, language: Languages = "en") -> None:
     """One page that opens anywhere, with the best solution's figures and frames."""
     ordered = in_order(bench.track, found)
-    page = result_page(bench.track, ordered[0], bench.data)
+    with pictures_for(language):
+        page = result_page(bench.track, ordered[0], bench.data)
     blocks = [*_beside(bench.track, ordered), *page.blocks, _protocol(bench.protocol)]
-    count = len(found)
-    lead = Words(
-        f"{bench.protocol.name} · {count} solution{'s' * (count > 1)}", f"{bench.protocol.name} · {count} 个方案"
-    )
-    write_page(Page(page.title, lead, blocks, page.verdict, bench.track), file, language)
+    lead = say_count("{name} · {count} solution", "{name} · {count} solutions", len(found), name=bench.protocol.name)
+    write_page(Page(page.title, lead, blocks, page.verdict), file, language)
 
 
 def _beside(track: Track, ordered: Sequence[Scored]) -> list[Block]:
@@ -29,40 +44,45 @@ def _beside(track: Track, ordered: Sequence[Scored]) -> list[Block]:
 
     if len(ordered) < 2:
         return []
-    columns = ["Solution", *map(metric_title, track.metrics), "95 % interval", "Behind the first"]
+    columns = [say("Solution"), *map(metric_title, track.metrics), say("95 % interval"), say("Behind the first")]
     rows: list[list[Cell]] = []
     for one, difference in zip(ordered, [None, *compared(track, ordered)], strict=True):
         metrics = one.result.metrics
-        behind = "" if difference is None else f"{number(difference.by.value, track.ranks.unit)}"
-        spread = "" if difference is None else _interval(difference.by, track.ranks)
         rows.append([
-            Words.same(one.result.entrant),
-            *(number(metrics[metric.name].value, metric.unit) for metric in track.metrics),
-            _interval(metrics[track.ranks.name], track.ranks),
-            Words.same(f"{behind} ({spread})" if spread else behind),
+            one.result.entrant,
+            *(measured(metrics[metric.name].value, metric.unit) for metric in track.metrics),
+            _spread(metrics[track.ranks.name], track.ranks),
+            _behind(difference, track.ranks) if difference else "",
         ])  # fmt: skip
-    note = "The same people are drawn for both, so that differences are paired."
-    curves = {one.result.entrant: one.rows[track.display.error].drop_nulls().to_numpy() for one in ordered}
+    note = say("The same people are drawn for both, so that differences are paired.")
+    curves: dict[Text, Any] = {
+        one.result.entrant: one.rows[track.display.error].drop_nulls().to_numpy() for one in ordered
+    }
     return [
-        Table("Solutions", columns, rows, note, alone=True),
-        figures.cumulative(curves, error_name(track) + " (°)" * (track.ranks.unit == "deg"), "Cumulative error"),
+        Table(say("Solutions"), columns, rows, note, alone=True),
+        figures.cumulative(curves, error_axis(track)),
     ]
 
 
-def _interval(estimate: Estimate, metric: Metric) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{number(estimate.low, metric.unit)} – {number(estimate.high, metric.unit)}"
+def _spread(estimate: Estimate, metric: Metric) -> Text:
+    return "" if estimate.low is None else interval(estimate.low, estimate.high, metric.unit)
+
+
+def _behind(difference: Difference, metric: Metric) -> Text:
+    by, spread = measured(difference.by.value, metric.unit), _spread(difference.by, metric)
+    return say("{by} ({spread})", by=by, spread=spread) if spread else by
 
 
 def _protocol(protocol: Protocol) -> Table:
     """What was learnt from and tested, as it is declared."""
     rows: list[list[Cell]] = [
-        [Words.same(one.name), Words.same(_told(one.learns)), one.train, Words.same(_told(one.tests)), one.test]
+        [one.name, _told(one.learns), say(HALVES[one.train]), _told(one.tests), say(HALVES[one.test])]
         for one in protocol.experiments
     ]
-    return Table("Experiments", ["Experiment", "Learns from", "Part", "Tested on", "Part tested"], rows)
+    columns = [say("Experiment"), say("Learns from"), say_as("experiment", "Part"), say("Tested on"),
+               say("Part tested")]  # fmt: skip
+    return Table(say("Experiments"), columns, rows)
 
 
 def _told(attributes: Mapping[str, tuple[str, ...]]) -> str:
-    return "; ".join(f"{name} {', '.join(values)}" for name, values in attributes.items()) or "–"
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in attributes.items()) or NONE

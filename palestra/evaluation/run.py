@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +25,7 @@ from palestra.formats import replacing
 from palestra.model_cards import weights_digest
 from palestra.records import Protocol, Track
 from palestra.scoring import Scored, code_digest, score
+from palestra.text import say
 
 if TYPE_CHECKING:
     from palestra.executors import Executor
@@ -61,7 +64,9 @@ def bench_of(track: Track, protocol: str, data: Path, train_data: Path | None = 
     study = studying.study_of(track)
     chosen = studying.protocol_of(study, protocol)
     if chosen.elsewhere and train_data is None:
-        raise PalestraError(f"{protocol} learns from another data set: name it with --train-data DIR.")
+        raise PalestraError(
+            say("{protocol} learns from another data set: name it with --train-data DIR.", protocol=protocol)
+        )
     return Bench(studying.under(track, chosen, train_data), chosen, data, train_data, seed)
 
 
@@ -131,27 +136,55 @@ def one_thread_each() -> Iterator[None]:
 
 def _done(executor: Executor, todo: Mapping[Path, Job], gpus: int) -> Iterator[tuple[Path, bytes]]:
     """Folds as they are done. One whose process ended is tried again: a machine may have gone with it."""
-    from palestra.executors import Crashed, Raised
+    from palestra.executors import Crashed, Raised, held
 
     tried = dict.fromkeys(todo, 1)
-    running = {_submitted(executor, job, gpus): file for file, job in todo.items()}
+    done: SimpleQueue[Future[Any]] = SimpleQueue()
+    running: dict[Future[Any], Path] = {}
+
+    def submit(file: Path) -> None:
+        with held():  # a future's lock is not to be interrupted: the thread that does the work needs it too
+            future = _submitted(executor, todo[file], gpus)
+            running[future] = file
+            future.add_done_callback(done.put)
+
     try:
+        for file in todo:
+            submit(file)
         while running:
-            done = wait(running, NOTICED_S, FIRST_COMPLETED).done
-            for future in sorted(done, key=_failed):  # what is done is kept, though another of them failed
+            for future in sorted(_taken(done), key=_failed):  # what is done is kept, though another of them failed
                 file = running.pop(future)
                 try:
                     yield file, future.result()
                 except Crashed as crash:
                     if tried[file] == TRIES:
-                        raise PalestraError(f"{_where(todo[file])} ended {TRIES} times: {crash}.") from None
+                        raise PalestraError(
+                            say(
+                                "{where} ended {tries} times: {crash}.",
+                                where=_where(todo[file]),
+                                tries=TRIES,
+                                crash=crash,
+                            )
+                        ) from None
                     tried[file] += 1
-                    running[_submitted(executor, todo[file], gpus)] = file
+                    submit(file)
                 except Raised as raised:
                     raise PalestraError(_told(str(raised), todo[file])) from None
     finally:
         for future in running:
             executor.end(future)
+
+
+def _taken(done: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
+    """What is done by now; nothing, after a while in which nothing was."""
+    try:
+        taken = [done.get(timeout=NOTICED_S)]
+    except Empty:
+        return []
+    with contextlib.suppress(Empty):
+        while True:
+            taken.append(done.get_nowait())
+    return taken
 
 
 def _submitted(executor: Executor, job: Job, gpus: int) -> Future[Any]:

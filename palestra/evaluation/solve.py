@@ -11,20 +11,27 @@ import polars as pl
 
 from palestra import console, registry
 from palestra.errors import PalestraError, UnknownName
+from palestra.executors import in_processes
 from palestra.formats import replacing
 from palestra.model_cards import weights_digest
-from palestra.parallel import in_processes
 from palestra.records import Solution, Track
 from palestra.scoring import code_digest
+from palestra.text import say
 
 
 def require_file(track: Track, solution: Solution) -> None:
     if track.writes is not None and solution.solves is None and solution.learns:
         words = f"palestra bench {track.id} {solution.name} --protocol NAME --predictions-out FILE"
-        raise PalestraError(f"{solution.name} learns under a protocol: `{words}` writes its answers.")
+        raise PalestraError(
+            say("{name} learns under a protocol: `{words}` writes its answers.", name=solution.name, words=words)
+        )
     if track.writes is None or solution.solves is None:
         raise PalestraError(
-            f"{track.id} takes no files: `palestra play {track.id} {solution.name} --pace fast` runs it live."
+            say(
+                "{id} takes no files: `palestra play {id} {name} --pace fast` runs it live.",
+                id=track.id,
+                name=solution.name,
+            )
         )
 
 

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
+from palestra.executors import stop_signals
 from palestra.parallel import end_with_parent, usable_cores
 
 FREE_CORES = "PALESTRA_FREE_CORES"  # what a pinned process leaves to those that it starts
@@ -31,6 +32,11 @@ Answer = tuple[bool, Any]  # whether it is a result; else the words of an error
 
 class Raised(Exception):
     """The work raised an error; these are its words, with the traceback."""
+
+    @property
+    def tb(self) -> str:
+        """The traceback as text, by the name that Python's own pools of processes have for it."""
+        return str(self)
 
 
 class Crashed(Exception):
@@ -125,13 +131,13 @@ class _Lane:
         with self._lock:
             if self._running is future:
                 self._ended = True
-                _kill(self._process)
+                kill_group(self._process)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
             self._ended = True
-            _kill(self._process)
+            kill_group(self._process)
         self._thread.join()
 
     def _serve(self) -> None:
@@ -179,12 +185,12 @@ class _Lane:
         if self._pipe is None or self._process is None:
             ours, theirs = get_context("spawn").Pipe()
             process = get_context("spawn").Process(target=_work_on, args=(theirs, os.getpid(), self._core))
-            process.start()
+            stop_signals.start_process(process)
             theirs.close()
             with self._lock:
                 self._process, self._pipe = process, ours
                 if self._ended:  # while it was being started
-                    _kill(process)
+                    kill_group(process)
             return ours
         return self._pipe
 
@@ -193,7 +199,7 @@ class _Lane:
         self._drop()
         if self._ended:
             return Ended("it was stopped")
-        return Crashed(f"the process that did it ended by itself ({_how(process.exitcode if process else None)})")
+        return Crashed(f"the process that did it ended by itself ({how_ended(process.exitcode if process else None)})")
 
     def _drop(self) -> None:
         process, pipe = self._process, self._pipe
@@ -202,7 +208,7 @@ class _Lane:
         if pipe is not None:
             pipe.close()
         if process is not None:
-            _kill(process)
+            kill_group(process)
             process.join(JOIN_S)
 
 
@@ -215,7 +221,7 @@ def settle(future: Future[Any], came: Answer | Exception) -> None:
         future.set_exception(Raised(came[1]))
 
 
-def _kill(process: BaseProcess | None) -> None:
+def kill_group(process: BaseProcess | None) -> None:
     """End a process with all that is in its group."""
     if process is None or process.pid is None or process.exitcode is not None:
         return
@@ -224,7 +230,7 @@ def _kill(process: BaseProcess | None) -> None:
     process.kill()
 
 
-def _how(code: int | None) -> str:
+def how_ended(code: int | None) -> str:
     if code is None:
         return "nobody knows how"
     if code >= 0:
@@ -236,6 +242,8 @@ def _work_on(pipe: Connection, parent: int, core: int | None) -> None:
     """What a process does: one job after another, until its parent closes the pipe or ends."""
     os.setsid()  # a group of its own, and no Ctrl-C
     end_with_parent(parent)  # that is, with the thread that started us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one that came before we had a group of our own is forgotten
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     if core is not None:
         os.environ[FREE_CORES] = ",".join(str(free) for free in sorted(os.sched_getaffinity(0) - {core}))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from palestra.errors import PalestraError
 from palestra.executors.processes import Answer, Crashed, Ended, Raised, Work, attempt, settle
+from palestra.text import say
 
 REACHED_S = 5.0  # how long a cluster may take to answer at all
 
@@ -29,7 +33,7 @@ class RayExecutor:
         try:
             import ray  # heavy, and not installed everywhere
         except ImportError:
-            raise PalestraError("Ray is not installed. To get it: pip install 'palestra[ray]'") from None
+            raise PalestraError(say("Ray is not installed. To get it: pip install 'palestra[ray]'")) from None
         if address:
             _require_reachable(address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a hall has no internet, and what runs there is private
@@ -38,11 +42,19 @@ class RayExecutor:
         if environment:  # of every process that works for us, from its start
             words["runtime_env"] = {"env_vars": dict(environment)}
         try:
-            self._ray.init(**words, include_dashboard=False, log_to_driver=False, configure_logging=False)
+            with _keeping_our_answer_to_sigterm():
+                self._ray.init(**words, include_dashboard=False, log_to_driver=False, configure_logging=False)
         except (ConnectionError, ValueError) as error:
             where = f"at {address}" if address else "can be started here"
-            hint = " Where a cluster asks for its token, set RAY_AUTH_MODE=token here as well." if address else ""
-            raise PalestraError(f"No Ray cluster {where}: {str(error).splitlines()[0]}.{hint}") from None
+            hint = say(" Where a cluster asks for its token, set RAY_AUTH_MODE=token here as well.") if address else ""
+            raise PalestraError(
+                say(
+                    "No Ray cluster {where}: {splitlines}.{hint}",
+                    where=where,
+                    splitlines=str(error).splitlines()[0],
+                    hint=hint,
+                )
+            ) from None
         self.capacity = capacity or max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
         self._task = self._ray.remote(max_retries=0)(attempt)
         self._tasks: dict[Future[Any], Any] = {}
@@ -87,6 +99,23 @@ class RayExecutor:
             settle(future, came)
 
 
+@contextmanager
+def _keeping_our_answer_to_sigterm() -> Iterator[None]:
+    """Ray lets a SIGTERM end the process by `sys.exit`, with a code of its own, from its start on."""
+    if threading.current_thread() is not threading.main_thread():  # there it does not
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit as ended:
+        if ended.code == signal.SIGTERM:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _require_reachable(address: str) -> None:
     """Ray itself would try for minutes, and not say why."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -95,4 +124,6 @@ def _require_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), REACHED_S).close()
     except (OSError, OverflowError) as error:
-        raise PalestraError(f"No Ray cluster at {address}: {error}. `ray start --head` starts one.") from None
+        raise PalestraError(
+            say("No Ray cluster at {address}: {error}. `ray start --head` starts one.", address=address, error=error)
+        ) from None

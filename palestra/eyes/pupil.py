@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
+from palestra.text import say
 
 SCALE = 4  # the search runs on a picture this many times smaller
 RADII = (4, 6, 8, 10)  # px there, of the pupils that are looked for
@@ -46,7 +47,9 @@ def read_grey(file: Path) -> Image:
     """A picture of an eye."""
     image = cv2.imread(str(file), cv2.IMREAD_GRAYSCALE) if file.is_file() else None
     if image is None:
-        raise PalestraError(f"{file}: no picture there. This solution looks at pictures; make the data with images.")
+        raise PalestraError(
+            say("{file}: no picture there. This solution looks at pictures; make the data with images.", file=file)
+        )
     return np.asarray(image, np.uint8)
 
 

@@ -15,7 +15,7 @@ from typing import Self
 from palestra.errors import clip, refuse
 from palestra.formats.archive_kinds import Entry, Source, open_source
 from palestra.formats.plain_files import FileFaults, shown_name
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 NAME_CHARS, NAME_PARTS = 512, 16
 DRIVE = re.compile(r"[A-Za-z]:")
@@ -89,7 +89,11 @@ class Members:
         where, entry = f"{self._name}: {name}", self._entry(name)
         data = self._source.read(entry, self._limits.member_bytes, where)
         if len(data) != entry.size or len(data) > self._limits.member_bytes:
-            refuse(where, f"a member of {human_bytes(len(data))} or more", f"{human_bytes(entry.size)}, as it says")
+            refuse(
+                where,
+                say("a member of {human_bytes} or more", human_bytes=human_bytes(len(data))),
+                say("{size}, as it says", size=human_bytes(entry.size)),
+            )
         return data
 
     def close(self) -> None:
@@ -103,7 +107,7 @@ class Members:
 
     def _entry(self, name: str) -> Entry:
         if name not in self._entries:
-            refuse(self._name, f"no member {clip(name)}", "the name of a member")
+            refuse(self._name, say("no member {name}", name=clip(name)), say("the name of a member"))
         return self._entries[name]
 
 
@@ -112,26 +116,40 @@ def _index(source: Source, name: str, limits: Limits) -> dict[str, Entry]:
     faults, members, total = FileFaults(name), dict[str, Entry](), 0
     for number, entry in enumerate(source.entries()):
         if number >= limits.entries:
-            refuse(name, f"more than {number:,} members and folders", f"at most {limits.members:,}")
+            refuse(
+                name,
+                say("more than {number:,} members and folders", number=number),
+                say("at most {members:,}", members=limits.members),
+            )
         where = faults.at(entry.name if entry.name.isprintable() and len(entry.name) < 120 else clip(entry.name, 120))
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
         if wrong := _wrong_name(entry.name, parts):
-            faults.add(where, wrong, "a relative name like S_0/1.npy")
+            faults.add(where, wrong, say("a relative name like S_0/1.npy"))
         elif entry.kind == "a folder" or _is_junk(parts):
             continue
         elif entry.kind != "a file":
-            faults.add(where, entry.kind, "a file")
+            faults.add(where, entry.kind, say("a file"))
         elif entry.size > limits.member_bytes:
-            faults.add(where, human_bytes(entry.size), f"at most {human_bytes(limits.member_bytes)}")
+            faults.add(
+                where,
+                human_bytes(entry.size),
+                say("at most {member_bytes}", member_bytes=human_bytes(limits.member_bytes)),
+            )
         elif (clean := "/".join(parts)) in members:
-            faults.add(where, "a second member of this name", "each name once")
+            faults.add(where, say("a second member of this name"), say("each name once"))
         else:
             members[clean] = entry
             total += entry.size
     if len(members) > limits.members:
-        faults.add(name, f"{len(members):,} members", f"at most {limits.members:,}")
+        faults.add(
+            name, say("{number:,} members", number=len(members)), say("at most {members:,}", members=limits.members)
+        )
     if total > limits.total_bytes:
-        faults.add(name, f"{human_bytes(total)} in all", f"at most {human_bytes(limits.total_bytes)}")
+        faults.add(
+            name,
+            say("{total} in all", total=human_bytes(total)),
+            say("at most {total_bytes}", total_bytes=human_bytes(limits.total_bytes)),
+        )
     faults.finish()
     return members
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 from palestra.errors import clip, refuse
 from palestra.formats.plain_files import is_folder, kind_of, open_regular, read_bytes, shown_name
 from palestra.formats.tar import tar_entries, tar_stream
-from palestra.text import human_bytes
+from palestra.text import Text, human_bytes, say
 
 DIRECTORY_BYTES = 256  # of a zip's own directory for each entry; names of 30 letters need about 150
 DEPTH = 16
@@ -38,7 +38,7 @@ class Source(Protocol):
 
     def entries(self) -> Iterator[Entry]: ...
 
-    def read(self, entry: Entry, limit: int, where: str) -> bytes:
+    def read(self, entry: Entry, limit: int, where: Text) -> bytes:
         """The entry's bytes, at most one more than `limit`."""
 
     def close(self) -> None: ...
@@ -79,7 +79,9 @@ class Folder:
 
     def _list(self, inside: str) -> list[tuple[str, int, int]]:
         if inside.count("/") > DEPTH:
-            refuse(shown_name(self.root), f"folders inside folders, more than {DEPTH} deep", "S_0/1.npy")
+            refuse(
+                shown_name(self.root), say("folders inside folders, more than {depth} deep", depth=DEPTH), "S_0/1.npy"
+            )
         found = []
         try:
             with os.scandir(self.root / inside) as listing:
@@ -87,12 +89,20 @@ class Folder:
                     status = entry.stat(follow_symlinks=False)
                     found.append((inside + entry.name, status.st_mode, status.st_size))
                     if len(found) > self.max_entries:
-                        refuse(shown_name(self.root), f"more than {self.max_entries:,} files", "fewer")
+                        refuse(
+                            shown_name(self.root),
+                            say("more than {max_entries:,} files", max_entries=self.max_entries),
+                            say("fewer"),
+                        )
         except OSError as error:
-            refuse(shown_name(self.root), f"a folder that cannot be listed ({error.strerror})", "a readable folder")
+            refuse(
+                shown_name(self.root),
+                say("a folder that cannot be listed ({strerror})", strerror=error.strerror),
+                say("a readable folder"),
+            )
         return sorted(found)
 
-    def read(self, entry: Entry, limit: int, where: str) -> bytes:
+    def read(self, entry: Entry, limit: int, where: Text) -> bytes:
         return read_bytes(f"{self.root}/{entry.name}", limit, may_be_empty=True, follow=False)
 
     def close(self) -> None:
@@ -109,7 +119,11 @@ class _Careful:
     def read(self, n: int = -1) -> bytes:
         """At most so many bytes; without a number the rest, of which zipfile asks at the end of the file only."""
         if n > self.most:
-            refuse(self.name, f"a directory of {human_bytes(n)} in the zip", f"at most {human_bytes(self.most)}")
+            refuse(
+                self.name,
+                say("a directory of {n} in the zip", n=human_bytes(n)),
+                say("at most {most}", most=human_bytes(self.most)),
+            )
         return self.file.read(self.most if n < 0 else n)
 
 
@@ -124,7 +138,7 @@ class Zip:
         try:
             self.zip = zipfile.ZipFile(bounded)
         except (*BROKEN, ArithmeticError, LookupError) as error:
-            refuse(name, f"a zip that cannot be read ({clip(str(error), 90)})", "a whole zip file")
+            refuse(name, say("a zip that cannot be read ({clip})", clip=clip(str(error), 90)), say("a whole zip file"))
         bounded.most = sys.maxsize  # members are bounded where they are read
         self.file = file
 
@@ -142,7 +156,7 @@ class Zip:
             return "a folder"
         return "a file" if info.compress_type in self.METHODS else f"a file packed by method {info.compress_type}"
 
-    def read(self, entry: Entry, limit: int, where: str) -> bytes:
+    def read(self, entry: Entry, limit: int, where: Text) -> bytes:
         try:
             with self.lock:  # zipfile counts its open members without one
                 stream = self.zip.open(entry.handle)
@@ -152,7 +166,11 @@ class Zip:
                 with self.lock:
                     stream.close()
         except BROKEN as error:
-            refuse(where, f"a member that cannot be unpacked ({clip(str(error), 90)})", "a whole zip file")
+            refuse(
+                where,
+                say("a member that cannot be unpacked ({clip})", clip=clip(str(error), 90)),
+                say("a whole zip file"),
+            )
 
     def close(self) -> None:
         self.zip.close()
@@ -170,13 +188,17 @@ class Tar:
         for found in tar_entries(self.stream, self.name, self.max_bytes):
             yield Entry(found.name, found.kind, found.size, found.start)
 
-    def read(self, entry: Entry, limit: int, where: str) -> bytes:
+    def read(self, entry: Entry, limit: int, where: Text) -> bytes:
         try:
             with self.lock:
                 self.stream.seek(entry.handle)
                 return self.stream.read(min(entry.size, limit + 1))
         except BROKEN as error:
-            refuse(where, f"a member that cannot be unpacked ({clip(str(error), 90)})", "a whole tar file")
+            refuse(
+                where,
+                say("a member that cannot be unpacked ({clip})", clip=clip(str(error), 90)),
+                say("a whole tar file"),
+            )
 
     def close(self) -> None:
         self.stream.close()

@@ -13,6 +13,7 @@ import polars as pl
 
 from palestra.errors import SHOWN, clip, refuse
 from palestra.formats.plain_files import FileFaults, shown_name
+from palestra.text import Text, Words, say
 
 BLANKS = " \t"
 NUMBER_CHARS = 512  # longer ones cost more to read than any writer means
@@ -44,6 +45,10 @@ class Layout:
 class _Bad(Exception):
     """A cell that refuses the file: what was expected in it."""
 
+    def __init__(self, expected: Words) -> None:
+        super().__init__(str(expected))
+        self.expected = expected
+
 
 class _Gap(Exception):
     """A cell without an answer."""
@@ -56,12 +61,16 @@ def read_carefully(text: str, layout: Layout) -> pl.DataFrame:
     header = next(rows, None)
     if header is None:
         faults.finish()
-        refuse(faults.name, "no header and no rows", f"the header {','.join(layout.names)}")
+        refuse(faults.name, say("no header and no rows"), say("the header {names}", names=",".join(layout.names)))
     careful = _Careful(layout, _header(header[1], layout), faults)
     most = 2 * layout.expected.height + SPARE_ROWS
     for number, (line, cells) in enumerate(rows):
         if number == most:  # to look at all of millions of wrong rows would take minutes
-            faults.add(faults.at(f"line {line:,}"), f"more than {most:,} rows", f"{layout.expected.height:,} rows")
+            faults.add(
+                faults.at(say("line {line:,}", line=line)),
+                say("more than {most:,} rows", most=most),
+                say("{height:,} rows", height=layout.expected.height),
+            )
             break
         careful.take(line, cells)
     return careful.finish()
@@ -77,26 +86,40 @@ def _rows(text: str, faults: FileFaults) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        faults.add(faults.at(f"line {line:,}"), f"a row that cannot be read ({error})", "cells separated by commas")
+        faults.add(
+            faults.at(say("line {line:,}", line=line)),
+            say("a row that cannot be read ({error})", error=error),
+            say("cells separated by commas"),
+        )
 
 
 def _header(cells: list[str], layout: Layout) -> list[str]:
     """The names of the file's columns, which must be those of the layout in some order."""
     names = [cell.strip(BLANKS) for cell in cells]
     wanted = layout.names
-    expected = f"the columns {','.join(wanted)}"
-    where = f"{shown_name(layout.file)}: line 1"
+    expected = say("the columns {wanted}", wanted=",".join(wanted))
+    where = say("{shown_name}: line 1", shown_name=shown_name(layout.file))
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        refuse(where, f"the header {clip(names[0])}", f"{expected}, separated by commas")
+        refuse(
+            where,
+            say("the header {clip}", clip=clip(names[0])),
+            say("{expected}, separated by commas", expected=expected),
+        )
     faults = FileFaults(layout.file)
     for name in dict.fromkeys(names):
         if name not in wanted:
-            faults.add(where, f"the column {clip(name)}", f"{expected}, no others")
+            faults.add(
+                where, say("the column {name}", name=clip(name)), say("{expected}, no others", expected=expected)
+            )
         elif names.count(name) > 1:
-            faults.add(where, f"the column {clip(name)} {names.count(name)} times", f"{expected}, each once")
+            faults.add(
+                where,
+                say("the column {name} {count} times", name=clip(name), count=names.count(name)),
+                say("{expected}, each once", expected=expected),
+            )
     for name in wanted:
         if name not in names:
-            faults.add(where, f"no column {clip(name)}", expected)
+            faults.add(where, say("no column {name}", name=clip(name)), expected)
     faults.finish()
     return names
 
@@ -120,9 +143,9 @@ class _Careful:
     def take(self, line: int, cells: list[str]) -> None:
         row = self._row(line, cells)
         if len(cells) != len(self.header):
-            more = " (decimal commas, perhaps)" if len(cells) > len(self.header) else ""
-            expected = f"{len(self.header)} cells: {','.join(self.header)}"
-            self.faults.add(self._at(line), f"{len(cells):,} cells{more}", expected)
+            more = say(" (decimal commas, perhaps)") if len(cells) > len(self.header) else ""
+            expected = say("{number} cells: {header}", number=len(self.header), header=",".join(self.header))
+            self.faults.add(self._at(line), say("{number:,} cells{more}", number=len(cells), more=more), expected)
         elif row is not None:
             self._fill(row, line, cells)
 
@@ -133,11 +156,13 @@ class _Careful:
         key = tuple(cells[at].strip(BLANKS) for at in self.key_at)
         row = self.row_of.get(key)
         if row is None:
-            found = f"a row for {self._named(key)}"
-            self.faults.add(self._at(line), found, f"a trial of this data set{self._hint(key)}")
+            found = say("a row for {named}", named=self._named(key))
+            self.faults.add(self._at(line), found, say("a trial of this data set{hint}", hint=self._hint(key)))
         elif self.lines[row]:
-            found = f"a second row for {self._named(key)}, which line {self.lines[row]:,} has"
-            self.faults.add(self._at(line), found, "one row for each trial")
+            found = say(
+                "a second row for {named}, which line {lines:,} has", named=self._named(key), lines=self.lines[row]
+            )
+            self.faults.add(self._at(line), found, say("one row for each trial"))
             return None
         else:
             self.lines[row] = line
@@ -149,16 +174,16 @@ class _Careful:
             try:
                 self.values[name][row] = _value(cell, kind, self.layout.limit)
             except _Bad as error:
-                self.faults.add(self._at(line, name), clip(cell), str(error))
+                self.faults.add(self._at(line, name), clip(cell), error.expected)
             except _Gap:
                 if not self.gaps[row]:  # one gap for each answer, however many cells it lacks
-                    self.faults.gap(self._at(line, name), clip(cell) if cell else "an empty cell", _words(kind))
+                    self.faults.gap(self._at(line, name), clip(cell) if cell else say("an empty cell"), _words(kind))
                 self.gaps[row] = 1
 
     def finish(self) -> pl.DataFrame:
         layout, faults = self.layout, self.faults
         if not any(self.lines) and not faults and self.lines:
-            refuse(faults.name, "a header and no rows", f"{len(self.lines):,} rows")
+            refuse(faults.name, say("a header and no rows"), say("{number:,} rows", number=len(self.lines)))
         self._note_missing()
         kinds = {} if faults.count else dict(layout.columns)  # what refuses the file leaves values of no type
         columns = [pl.Series(name, self.values[name], kind) for name, kind in kinds.items()]
@@ -170,20 +195,22 @@ class _Careful:
 
     def _note_missing(self) -> None:
         missing = [row for row, line in enumerate(self.lines) if not line]
-        expected = f"a row for each of {len(self.lines):,} trials"
+        expected = say("a row for each of {number:,} trials", number=len(self.lines))
         for row in missing[:SHOWN]:
             key = self.layout.expected.select(self.layout.keys).row(row)
-            self.faults.gap(self.faults.name, f"no row for {self._named(key)}", expected)
+            self.faults.gap(self.faults.name, say("no row for {named}", named=self._named(key)), expected)
         if len(missing) > SHOWN:
-            self.faults.gap(self.faults.name, "further rows missing", expected, count=len(missing) - SHOWN)
+            self.faults.gap(self.faults.name, say("further rows missing"), expected, count=len(missing) - SHOWN)
 
-    def _at(self, line: int, name: str = "") -> str:
-        return self.faults.at(f"line {line:,}" + (f", column {name}" if name else ""))
+    def _at(self, line: int, name: str = "") -> Words:
+        if name:
+            return self.faults.at(say("line {line:,}, column {column}", line=line, column=name))
+        return self.faults.at(say("line {line:,}", line=line))
 
     def _named(self, key: tuple[str, ...]) -> str:
         return ", ".join(f"{name} {clip(part)}" for name, part in zip(self.layout.keys, key, strict=True))
 
-    def _hint(self, key: tuple[str, ...]) -> str:
+    def _hint(self, key: tuple[str, ...]) -> Text:
         """The nearest valid name of the first part that nothing here has."""
         self.hints -= 1
         if self.hints < 0:
@@ -192,7 +219,7 @@ class _Careful:
             known = self.layout.expected[name].unique(maintain_order=True).to_list()
             if part not in known:
                 near = difflib.get_close_matches(part[:80], known[:NEAR_AMONG], n=1, cutoff=0.4)
-                return f" ({name} {clip(near[0])}, perhaps)" if near else ""
+                return say(" ({name} {near}, perhaps)", name=name, near=clip(near[0])) if near else ""
         return ""
 
 
@@ -208,9 +235,11 @@ def _value(cell: str, kind: type[pl.DataType], limit: float) -> float | int | st
         raise _Bad(_words(kind))
     value = int(whole[1]) if kind == pl.Int64 else float(cell)
     if not -limit <= value <= limit or (kind == pl.Int64 and abs(value) >= 2**63):
-        raise _Bad(f"{_words(kind)} of at most ±{limit:g}")
+        raise _Bad(say("{number} of at most ±{limit:g}", number=_words(kind), limit=limit))
     return value
 
 
-def _words(kind: type[pl.DataType]) -> str:
-    return {pl.Int64: "a whole number", pl.String: "a text"}.get(kind, "a number")
+def _words(kind: type[pl.DataType]) -> Words:
+    if kind == pl.Int64:
+        return say("a whole number")
+    return say("a text") if kind == pl.String else say("a number")

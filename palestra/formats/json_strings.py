@@ -15,11 +15,13 @@ import polars as pl
 
 from palestra.errors import clip
 from palestra.formats.plain_files import FileFaults, open_regular
-from palestra.text import human_bytes
+from palestra.text import Message, Text, Words, human_bytes, message, say
 
 KEY_BYTES = 256
 VALUE_BYTES = 8_000_000
-SHAPE = 'an object {"<name>": "<text>", …}'
+SHAPE = message('an object {{"<name>": "<text>", …}}')
+A_KEY = message("a key in quotes, of at most {key_bytes} bytes, and a colon")
+A_COMMA = message("a comma or the end of the object")
 
 # Possessive and bounded, so that no input makes the matching slow or its result large.
 BLANK = rb"[ \t\r\n]{0,1024}+"
@@ -67,76 +69,88 @@ class _Scan:
                 pass
         self._match(TAIL, SHAPE)
         if self.at != len(self.data):
-            self._stop("something after the object", "nothing after it")
+            self._stop(say("something after the object"), say("nothing after it"))
         self.faults.finish()
         return pl.DataFrame(self.rows, schema=SHAPES, orient="row")
 
     def _entry(self) -> bool:
         """Take one key and its value; False after the last."""
-        raw = self._match(KEY, f"a key in quotes, of at most {KEY_BYTES} bytes, and a colon")[1]
+        raw = self._match(KEY, A_KEY)[1]
         key, line = self._key(raw), self.line
-        where = self.faults.at(f"line {line:,}, key {clip(key)}")
         self.keys += 1
         if self.keys > self.max_keys:
-            self._stop(f"more than {self.max_keys:,} keys", f"at most {self.max_keys:,}")
-        start, stop = self._value(where)
+            self._stop(
+                say("more than {max_keys:,} keys", max_keys=self.max_keys),
+                say("at most {max_keys:,}", max_keys=self.max_keys),
+            )
+        start, stop = self._value(line, key)
         if key in self.lines:
-            self.faults.add(where, f"a key that line {self.lines[key]:,} has", "each key once")
+            self.faults.add(
+                self._at(line, key), say("a key that line {lines:,} has", lines=self.lines[key]), say("each key once")
+            )
         else:
             self.lines[key] = line
             self.rows.append((key, start, stop, line))
-        return bool(self._match(NEXT, "a comma or the end of the object")[1] == b",")
+        return bool(self._match(NEXT, A_COMMA)[1] == b",")
 
     def _key(self, raw: bytes) -> str:
         try:
             return msgspec.json.decode(b'"' + raw + b'"', type=str) if b"\\" in raw else raw.decode()
         except ValueError:
-            self._stop(f"the key {clip(raw)}", "a key in UTF-8, with the escapes that JSON has")
+            self._stop(say("the key {raw}", raw=clip(raw)), say("a key in UTF-8, with the escapes that JSON has"))
 
-    def _value(self, where: str) -> tuple[int, int]:
+    def _value(self, line: int, key: str) -> tuple[int, int]:
         """The range of the value that begins here."""
         if self.data[self.at : self.at + 1] != b'"':
-            return self._other(where)
+            return self._other(line, key)
         start = self.at + 1
         most = start + self.max_value_bytes + 1  # no further, so that a value without an end costs little
         stop = self.data.find(b'"', start, most)
         if self.data.find(b"\\", start, most if stop < 0 else stop) >= 0:
-            stop = self._escaped(where, start, most)
+            stop = self._escaped(line, key, start, most)
         if stop < 0:
-            self._stop("a value without an end", f"a text in quotes of at most {human_bytes(self.max_value_bytes)}")
+            self._stop(
+                say("a value without an end"),
+                say("a text in quotes of at most {max_value_bytes}", max_value_bytes=human_bytes(self.max_value_bytes)),
+            )
         self.at = stop + 1
         return start, stop
 
-    def _escaped(self, where: str, start: int, most: int) -> int:
+    def _escaped(self, line: int, key: str, start: int, most: int) -> int:
         """The end of a value with backslashes; -1 if it has none as far as a value may reach."""
         rest = REST.match(self.data, start, most)
         if rest and ESCAPE.search(self.data, start, rest.end()):
-            self.faults.add(where, "a value with escapes", "base64, which has none")
+            self.faults.add(self._at(line, key), say("a value with escapes"), say("base64, which has none"))
         return rest.end() if rest else -1
 
-    def _other(self, where: str) -> tuple[int, int]:
+    def _other(self, line: int, key: str) -> tuple[int, int]:
         """A value that is no text: noted, and stepped over where its end is plain."""
         other = OTHER.match(self.data, self.at)
         if other is None:
-            self._stop(self._here(), "a text in quotes")
-        self.faults.add(where, other[0].decode(), "a text in quotes")
+            self._stop(self._here(), say("a text in quotes"))
+        self.faults.add(self._at(line, key), other[0].decode(), say("a text in quotes"))
         start, self.at = self.at, other.end()
         return start, self.at
 
-    def _match(self, pattern: re.Pattern[bytes], expected: str) -> re.Match[bytes]:
+    def _at(self, line: int, key: str) -> Words:
+        return self.faults.at(say("line {line:,}, key {key}", line=line, key=clip(key)))
+
+    def _match(self, pattern: re.Pattern[bytes], expected: Message) -> re.Match[bytes]:
         match = pattern.match(self.data, self.at)
         if match is None:
-            self._stop(self._here(), expected)
+            self._stop(self._here(), say(expected, key_bytes=KEY_BYTES))
         self.at = match.end()
         self.line += match[0].count(b"\n")
         return match
 
-    def _here(self) -> str:
+    def _here(self) -> Text:
         rest = self.data[self.at : self.at + 40]
-        return clip(rest) if rest else "the end of the file: it is cut short"
+        return clip(rest) if rest else say("the end of the file: it is cut short")
 
-    def _stop(self, found: str, expected: str) -> NoReturn:
+    def _stop(self, found: Text, expected: Text) -> NoReturn:
         """End with a fault after which nothing else can be made out."""
-        self.faults.add(self.faults.at(f"line {self.line:,}, byte {self.at + 1:,}"), found, expected)
+        self.faults.add(
+            self.faults.at(say("line {line:,}, byte {value:,}", line=self.line, value=self.at + 1)), found, expected
+        )
         self.faults.finish()
         raise AssertionError("a fault was just noted")

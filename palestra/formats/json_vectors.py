@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import SHOWN, clip, refuse
 from palestra.formats.plain_files import FileFaults, decode_text, read_bytes, shown_name, write_bytes
+from palestra.text import Text, Words, say
 
 LIMIT = 1e6  # no gaze vector is longer
 TINY = 1e-12  # no direction can be told from a shorter one
@@ -103,8 +104,8 @@ class _Careful:
         _check_nesting(text, self.file, most)
         found = _parse(text, self.file)
         if not isinstance(found, tuple):
-            refuse(self.faults.name, _words(found), f"an object {SHAPE}")
-        for sequence, value in self._known(found, self.rows, "", "sequence"):
+            refuse(self.faults.name, _words(found), say("an object {shape}", shape=SHAPE))
+        for sequence, value in self._known(found, self.rows):
             self._take_sequence(sequence, value)
         self._note_missing()
         good = ~np.isnan(self.vectors).any(axis=1)
@@ -112,16 +113,22 @@ class _Careful:
         self.faults.finish(usable=frame)
         return frame
 
-    def _known(self, pairs: Any, known: dict[str, Any], inside: str, kind: str) -> Iterator[tuple[str, Any]]:
+    def _known(self, pairs: Any, known: dict[str, Any], inside: str = "") -> Iterator[tuple[str, Any]]:
         """The pairs whose keys are known and come for the first time."""
         seen = set()
         for key, value in pairs:
-            where = self.faults.at(f"{inside}{kind} {clip(key)}")
             if key not in known:
                 shown = ", ".join(list(known)[:5]) + (", …" if len(known) > 5 else "")
-                self.faults.add(where, f"a {kind} that is not asked for", f"one of {clip(shown, 80)}")
+                found = say("a step that is not asked for") if inside else say("a sequence that is not asked for")
+                self.faults.add(
+                    self._at(inside or key, key if inside else None),
+                    found,
+                    say("one of {shown}", shown=clip(shown, 80)),
+                )
             elif key in seen:
-                self.faults.add(where, "the same key again", "each key once")
+                self.faults.add(
+                    self._at(inside or key, key if inside else None), say("the same key again"), say("each key once")
+                )
             else:
                 seen.add(key)
                 yield key, value
@@ -130,38 +137,51 @@ class _Careful:
         rows = self.rows[sequence]
         if not isinstance(value, tuple):
             self.met[list(rows.values())] = True
-            where = self.faults.at(f"sequence {clip(sequence)}")
-            self.faults.add(where, _words(value), 'an object {"<step>": [x, y, z]}')
+            self.faults.add(self._at(sequence), _words(value), say('an object {{"<step>": [x, y, z]}}'))
             return
-        for step, vector in self._known(value, rows, f"sequence {clip(sequence)}, ", "step"):
+        for step, vector in self._known(value, rows, sequence):
             self.met[rows[step]] = True
-            self._take_vector(rows[step], self.faults.at(f"sequence {clip(sequence)}, step {clip(step)}"), vector)
+            if _is_good(vector):
+                self.vectors[rows[step]] = vector
+            else:
+                self._note_vector(self._at(sequence, step), vector)
 
-    def _take_vector(self, row: int, where: str, value: Any) -> None:
-        expected = "three numbers [x, y, z]"
+    def _at(self, sequence: str, step: str | None = None) -> Words:
+        if step is None:
+            return self.faults.at(say("sequence {sequence}", sequence=clip(sequence)))
+        return self.faults.at(say("sequence {sequence}, step {step}", sequence=clip(sequence), step=clip(step)))
+
+    def _note_vector(self, where: Text, value: Any) -> None:
+        expected = say("three numbers [x, y, z]")
         if not isinstance(value, list):
             self.faults.add(where, _words(value), expected)
         elif len(value) != 3:
-            self.faults.add(where, f"{len(value):,} values", expected)
+            self.faults.add(where, say("{number:,} values", number=len(value)), expected)
         elif wrong := [part for part in value if not isinstance(part, float)]:
-            self.faults.add(where, f"{_words(wrong[0])} among the values", expected)
+            self.faults.add(where, say("{words} among the values", words=_words(wrong[0])), expected)
         elif any(math.isnan(part) for part in value):
-            self.faults.gap(where, "NaN or an infinity", expected)
+            self.faults.gap(where, say("NaN or an infinity"), expected)
         elif max(map(abs, value)) > LIMIT:
-            self.faults.add(where, clip(value, 90), f"{expected} of at most ±{LIMIT:g}")
-        elif max(map(abs, value)) < TINY:
-            self.faults.gap(where, "a vector without length", f"{expected} that point somewhere")
+            self.faults.add(
+                where, clip(value, 90), say("{expected} of at most ±{limit:g}", expected=expected, limit=LIMIT)
+            )
         else:
-            self.vectors[row] = value
+            self.faults.gap(
+                where, say("a vector without length"), say("{expected} that point somewhere", expected=expected)
+            )
 
     def _note_missing(self) -> None:
         missing = np.flatnonzero(~self.met)
-        expected = f"a vector for each of {len(self.sequences):,} sequences and {len(self.steps)} steps"
+        expected = say(
+            "a vector for each of {number:,} sequences and {number2} steps",
+            number=len(self.sequences),
+            number2=len(self.steps),
+        )
         for row in missing[:SHOWN].tolist():
             sequence, step = self.sequences[row // len(self.steps)], self.steps[row % len(self.steps)]
-            self.faults.gap(self.faults.at(f"sequence {clip(sequence)}, step {clip(step)}"), "no vector", expected)
+            self.faults.gap(self._at(sequence, step), say("no vector"), expected)
         if len(missing) > SHOWN:
-            self.faults.gap(self.faults.name, "further vectors missing", expected, count=len(missing) - SHOWN)
+            self.faults.gap(self.faults.name, say("further vectors missing"), expected, count=len(missing) - SHOWN)
 
 
 def _check_nesting(text: str, file: str | Path, most: int) -> None:
@@ -172,9 +192,17 @@ def _check_nesting(text: str, file: str | Path, most: int) -> None:
         depth += (first in "[{") - (first in "]}")
         count += first in "[{"
         if depth > DEPTH or count > most:
-            place = f"{shown_name(file)}: line {text.count(chr(10), 0, mark.start()) + 1:,}"
-            found = f"nesting deeper than {DEPTH}" if depth > DEPTH else f"more than {most:,} lists and objects"
-            refuse(place, found, f"an object {SHAPE}")
+            place = say(
+                "{shown_name}: line {value:,}",
+                shown_name=shown_name(file),
+                value=text.count(chr(10), 0, mark.start()) + 1,
+            )
+            found = (
+                say("nesting deeper than {depth}", depth=DEPTH)
+                if depth > DEPTH
+                else say("more than {most:,} lists and objects", most=most)
+            )
+            refuse(place, found, say("an object {shape}", shape=SHAPE))
 
 
 def _parse(text: str, file: str | Path) -> Any:
@@ -185,27 +213,43 @@ def _parse(text: str, file: str | Path) -> Any:
         )
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-        found = "a file that is cut short" if cut else f"no valid JSON ({error.msg})"
-        refuse(f"{shown_name(file)}: line {error.lineno:,}, column {error.colno:,}", found, f"an object {SHAPE}")
+        found = say("a file that is cut short") if cut else say("no valid JSON ({msg})", msg=error.msg)
+        refuse(
+            say(
+                "{shown_name}: line {lineno:,}, column {colno:,}",
+                shown_name=shown_name(file),
+                lineno=error.lineno,
+                colno=error.colno,
+            ),
+            found,
+            say("an object {shape}", shape=SHAPE),
+        )
     except RecursionError:
-        refuse(shown_name(file), "deep nesting", f"an object {SHAPE}")
+        refuse(shown_name(file), say("deep nesting"), say("an object {shape}", shape=SHAPE))
 
 
 def _number(text: str) -> float:
     return float(text) if len(text) <= NUMBER_CHARS else math.inf  # long ones are slow to read, and no one's meaning
 
 
-def _words(value: Any) -> str:
+def _is_good(value: Any) -> bool:
+    """Whether it is a vector that points somewhere."""
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, float) for part in value):
+        return False
+    return TINY <= max(map(abs, value)) <= LIMIT and not any(map(math.isnan, value))
+
+
+def _words(value: Any) -> Text:
     """What a parsed value is, for a message."""
     match value:
         case tuple():
-            return "an object"
+            return say("an object")
         case list():
-            return "an array"
+            return say("an array")
         case str():
-            return f"the text {clip(value)}"
+            return say("the text {text}", text=clip(value))
         case None:
             return "null"
         case bool():
             return "true" if value else "false"
-    return f"the number {value!r}"
+    return say("the number {number!r}", number=value)

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.errors import refuse
+from palestra.text import say
 
 MAX_BYTES = 64_000_000  # of one file
 
@@ -45,21 +46,27 @@ def read_numbers(
     double = whole.filter(whole.select(*names, row).is_duplicated())
     if not double.is_empty():
         file = next(file[-1] for file in files if tuple(file[:-1]) == double.select(names).row(0))
-        refuse(f"{file}, {row} {double[row][0]}", "more than one row", "one row")
+        refuse(f"{file}, {row} {double[row][0]}", say("more than one row"), say("one row"))
     return whole
 
 
 def _body(path: Path, header: Sequence[str] | None) -> bytes:
     """A file's lines without its header, each ended by a line feed."""
     if not path.is_file():
-        refuse(str(path), "no such file", "a file of labels")
+        refuse(str(path), say("no such file"), say("a file of labels"))
     if path.stat().st_size > MAX_BYTES:
-        refuse(str(path), f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}")
+        refuse(
+            str(path),
+            say("{st_size} bytes", st_size=path.stat().st_size),
+            say("at most {max_bytes}", max_bytes=MAX_BYTES),
+        )
     text = path.read_bytes().replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
     if header is not None:
         first, _, text = text.partition(b"\n")
         if [cell.strip() for cell in first.split(b",")] != [name.encode() for name in header]:
-            refuse(f"{path}, line 1", repr(first[:60]), f"the header {','.join(header)}")
+            refuse(
+                say("{path}, line 1", path=path), repr(first[:60]), say("the header {header}", header=",".join(header))
+            )
     text = text.rstrip(b"\n")
     return text + b"\n" if text else b""
 
@@ -69,8 +76,16 @@ def _find_fault(paths: list[Path], texts: list[bytes], cells: int) -> None:
         for number, line in enumerate(text.splitlines(), 1):
             parts = line.split(b",")
             if len(parts) != cells or not all(map(_is_number, parts[1:])):
-                refuse(f"{path}, row {number}", repr(line[:60]), f"a frame and {cells - 1} numbers")
-    refuse(str(paths[0].parent), "files that cannot be read as numbers", f"lines of a frame and {cells - 1} numbers")
+                refuse(
+                    say("{path}, row {number}", path=path, number=number),
+                    repr(line[:60]),
+                    say("a frame and {value} numbers", value=cells - 1),
+                )
+    refuse(
+        str(paths[0].parent),
+        say("files that cannot be read as numbers"),
+        say("lines of a frame and {value} numbers", value=cells - 1),
+    )
 
 
 def _is_number(cell: bytes) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.errors import refuse
+from palestra.text import say
 
 COLUMNS = {
     "person": pl.String,
@@ -22,12 +23,14 @@ def read_people_file(file: Path) -> pl.DataFrame:
     try:
         people = pl.read_csv(file, schema_overrides=COLUMNS)
     except pl.exceptions.PolarsError as error:
-        refuse(str(file), str(error).splitlines()[0], f"a CSV with the columns {','.join(COLUMNS)}")
+        refuse(
+            str(file), str(error).splitlines()[0], say("a CSV with the columns {columns}", columns=",".join(COLUMNS))
+        )
     if "person" not in people.columns:
-        refuse(f"{file}, line 1", ",".join(people.columns)[:80], "a column person")
+        refuse(say("{file}, line 1", file=file), ",".join(people.columns)[:80], say("a column person"))
     if people["person"].is_duplicated().any():
         double = people.filter(people["person"].is_duplicated())["person"][0]
-        refuse(f"{file}, person {double}", "more than one row", "one row")
+        refuse(say("{file}, person {double}", file=file, double=double), say("more than one row"), say("one row"))
     absent = [pl.lit(None, kind).alias(name) for name, kind in COLUMNS.items() if name not in people.columns]
     return people.with_columns(absent).select(list(COLUMNS))
 
@@ -39,9 +42,13 @@ def with_people(sequences: Path, people: Path) -> pl.DataFrame | None:
     try:
         table = pl.read_csv(sequences, schema_overrides={"sequence": pl.String, "person": pl.String})
     except pl.exceptions.PolarsError as error:
-        refuse(str(sequences), str(error).splitlines()[0], "a CSV with the columns sequence,person")
+        refuse(str(sequences), str(error).splitlines()[0], say("a CSV with the columns sequence,person"))
     if not {"sequence", "person"} <= set(table.columns):
-        refuse(f"{sequences}, line 1", ",".join(table.columns)[:80], "the columns sequence and person")
+        refuse(
+            say("{sequences}, line 1", sequences=sequences),
+            ",".join(table.columns)[:80],
+            say("the columns sequence and person"),
+        )
     if not people.is_file():
         return table
     return table.join(read_people_file(people), on="person", how="left", maintain_order="left")

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from palestra.errors import clip
+from palestra.text import Text, say
 
 GLOBALS = {
     **{(f"numpy.{core}.multiarray", "_reconstruct"): "_reconstruct" for core in ("core", "_core")},
@@ -31,6 +32,10 @@ MAX_DIMENSIONS = 32
 class Unfit(Exception):
     """Something that such a pickle does not have, in words."""
 
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
+
 
 @dataclass(frozen=True)
 class Global:
@@ -42,14 +47,14 @@ class Global:
 
 def known_global(module: Any, name: Any) -> Global:
     if not (isinstance(module, str) and isinstance(name, str) and (module, name) in GLOBALS):
-        raise Unfit(f"the global {_shown(module)}.{_shown(name)}")
+        raise Unfit(say("the global {shown}.{shown2}", shown=_shown(module), shown2=_shown(name)))
     return Global(module, name)
 
 
 def check_key(key: Any) -> Any:
     """A key that is cheap to hash: tuples can be built that take for ever, integers that all collide."""
     if type(key) not in KEY_TYPES or (type(key) is int and abs(key) >= 2**64):
-        raise Unfit(f"{type(key).__name__} as a key of a dict or a member of a set")
+        raise Unfit(say("{name} as a key of a dict or a member of a set", name=type(key).__name__))
     return key
 
 
@@ -63,15 +68,15 @@ class Calls:
 
     def call(self, function: Any, arguments: Any) -> Any:
         if not isinstance(function, Global) or not isinstance(arguments, tuple):
-            raise Unfit(f"a call of {_shown(function)}")
+            raise Unfit(say("a call of {shown}", shown=_shown(function)))
         role = GLOBALS[function.module, function.name]
         if not role:
-            raise Unfit(f"a call of {function.module}.{function.name}")
+            raise Unfit(say("a call of {module}.{name}", module=function.module, name=function.name))
         return getattr(self, role)(*arguments)
 
     def build(self, target: Any, state: Any) -> None:
         if self.unbuilt.pop(id(target), None) is None or not isinstance(state, tuple):
-            raise Unfit(f"a state for {_shown(target)}")
+            raise Unfit(say("a state for {shown}", shown=_shown(target)))
         if isinstance(target, np.dtype):
             self._build_dtype(target, *state)
         else:
@@ -79,26 +84,34 @@ class Calls:
 
     def _reconstruct(self, kind: Any, shape: Any, code: Any) -> Any:
         if kind != Global("numpy", "ndarray") or shape != (0,):
-            raise Unfit(f"an array to be filled in, of the class {_shown(kind)} and the shape {_shown(shape)}")
+            raise Unfit(
+                say(
+                    "an array to be filled in, of the class {shown} and the shape {shown2}",
+                    shown=_shown(kind),
+                    shown2=_shown(shape),
+                )
+            )
         return self._wait_for_state(np.ndarray((0,), np.int8))
 
     def _dtype(self, kind: Any, align: Any = False, copy: Any = True) -> Any:
         if isinstance(kind, str) and kind.lstrip("<>|=").startswith("O"):
-            raise Unfit(f"an array of objects (dtype {_shown(kind)})")
+            raise Unfit(say("an array of objects (dtype {shown})", shown=_shown(kind)))
         if not isinstance(kind, str) or not KINDS.fullmatch(kind):
-            raise Unfit(f"the dtype {_shown(kind)}")
+            raise Unfit(say("the dtype {shown}", shown=_shown(kind)))
         return self._wait_for_state(np.dtype(kind, copy=True))
 
     def _build_dtype(self, target: Any, version: Any, order: Any, *rest: Any) -> None:
         *none, size, alignment, flags = rest
         plain = version == 3 and none == [None] * 3 and type(flags) is int and order in ("<", ">", "|", "=")
         if not plain or size not in (-1, target.itemsize) or alignment not in (-1, target.alignment):
-            raise Unfit(f"the dtype {target.str} with the state {_shown((version, order, *rest))}")
+            raise Unfit(
+                say("the dtype {str} with the state {shown}", str=target.str, shown=_shown((version, order, *rest)))
+            )
         target.__setstate__((3, order, None, None, None, size, alignment, target.flags))
 
     def _build_array(self, target: Any, version: Any, shape: Any, dtype: Any, fortran: Any, raw: Any) -> None:
         if isinstance(raw, list):
-            raise Unfit("an array of objects")
+            raise Unfit(say("an array of objects"))
         data = raw.encode("latin-1") if isinstance(raw, str) else raw  # Python 2 has bytes as texts
         self._check_array(shape, dtype, data)
         target.__setstate__((1, shape, dtype, bool(fortran), bytes(data)))
@@ -109,7 +122,7 @@ class Calls:
         if order == "K" and isinstance(axes, tuple):
             return flat.reshape(shape).transpose(axes)
         if order not in ("C", "F"):
-            raise Unfit(f"the order {_shown(order)}")
+            raise Unfit(say("the order {shown}", shown=_shown(order)))
         return flat.reshape(shape, order=order)
 
     def _scalar(self, dtype: Any, data: Any) -> Any:
@@ -120,19 +133,24 @@ class Calls:
     def _check_array(self, shape: Any, dtype: Any, data: Any) -> None:
         """Refuse an array whose bytes are not all there: numpy would make room for it first."""
         if not isinstance(dtype, np.dtype) or id(dtype) in self.unbuilt or type(data) not in (bytes, bytearray):
-            raise Unfit("an array without its type or bytes")
+            raise Unfit(say("an array without its type or bytes"))
         sides = isinstance(shape, tuple) and len(shape) <= MAX_DIMENSIONS
         if not sides or not all(type(side) is int and 0 <= side < 2**48 for side in shape):
-            raise Unfit(f"the shape {_shown(shape)}")
+            raise Unfit(say("the shape {shown}", shown=_shown(shape)))
         if math.prod(shape) * dtype.itemsize != len(data):
-            found = f"{len(data):,} bytes for an array of the shape {_shown(shape)} and the dtype {dtype.str}"
+            found = say(
+                "{number:,} bytes for an array of the shape {shown} and the dtype {str}",
+                number=len(data),
+                shown=_shown(shape),
+                str=dtype.str,
+            )
             raise Unfit(found)
         self._charge(len(data))
         _check_values(dtype, data)
 
     def _encode(self, text: Any, encoding: Any) -> bytes:
         if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-            raise Unfit(f"bytes written as {_shown(encoding)}")
+            raise Unfit(say("bytes written as {shown}", shown=_shown(encoding)))
         self._charge(len(text))
         return text.encode("latin-1")
 
@@ -165,7 +183,7 @@ class Calls:
     def _charge(self, size: int) -> None:
         self.budget -= size
         if self.budget < 0 or self.members < 0:
-            raise Unfit("more memory asked for than the file accounts for")
+            raise Unfit(say("more memory asked for than the file accounts for"))
 
     def _wait_for_state(self, target: Any) -> Any:
         self.unbuilt[id(target)] = target
@@ -175,11 +193,11 @@ class Calls:
 def _check_values(dtype: np.dtype[Any], data: bytes) -> None:
     """Refuse bytes that are no values of their type, which later code would trip over."""
     if dtype.kind == "b" and len(data) and np.frombuffer(data, np.uint8).max() > 1:
-        raise Unfit("truth values other than 0 and 1")
+        raise Unfit(say("truth values other than 0 and 1"))
     if dtype.kind == "U" and len(data):
         codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise Unfit("a text with characters that do not exist")
+            raise Unfit(say("a text with characters that do not exist"))
 
 
 def _shown(value: Any) -> str:
@@ -194,4 +212,4 @@ def _shown(value: Any) -> str:
 
 
 def _refuse_arguments(name: str, arguments: Any) -> NoReturn:
-    raise Unfit(f"a call of {name} with {_shown(arguments)}")
+    raise Unfit(say("a call of {name} with {shown}", name=name, shown=_shown(arguments)))

@@ -15,7 +15,7 @@ from typing import Any
 from palestra.errors import clip, refuse
 from palestra.formats.pickle_numpy import Calls, Global, Unfit, check_key, known_global
 from palestra.formats.plain_files import read_bytes, shown_name
-from palestra.text import human_bytes
+from palestra.text import Text, human_bytes, say
 
 MAX_STEPS = 2_000_000
 INTEGER_BYTES = 64
@@ -40,7 +40,7 @@ def _text_of_python_2(data: bytes) -> str:
 
 def _integer(data: bytes) -> int:
     if len(data) > INTEGER_BYTES:
-        raise Unfit(f"an integer of {len(data):,} bytes")
+        raise Unfit(say("an integer of {number:,} bytes", number=len(data)))
     return int.from_bytes(data, "little", signed=True)
 
 
@@ -57,16 +57,19 @@ def read_pickle(source: str | Path | bytes, max_bytes: int) -> Any:
     if isinstance(source, bytes):
         where, data = "pickle", source
         if len(data) > max_bytes:
-            refuse(where, human_bytes(len(data)), f"at most {human_bytes(max_bytes)}")
+            refuse(where, human_bytes(len(data)), say("at most {max_bytes}", max_bytes=human_bytes(max_bytes)))
     else:
         where, data = shown_name(source), read_bytes(source, max_bytes)
     machine = _Machine(data)
     try:
         return machine.run()
     except (Unfit, *BROKEN_PICKLE) as error:
-        broken = f"a broken pickle ({type(error).__name__}: {clip(str(error))})"
-        found = str(error) if isinstance(error, Unfit) else broken
-        refuse(f"{where}: byte {machine.began + 1:,}", found, EXPECTED)
+        found: Text = (
+            error.text
+            if isinstance(error, Unfit)
+            else say("a broken pickle ({kind}: {why})", kind=type(error).__name__, why=clip(str(error)))
+        )
+        refuse(say("{where}: byte {value:,}", where=where, value=machine.began + 1), found, EXPECTED)
 
 
 class _Machine:
@@ -98,7 +101,7 @@ class _Machine:
             if op == ord("."):
                 return self._result()
             self._step(op)
-        raise Unfit(f"more than {MAX_STEPS:,} steps")
+        raise Unfit(say("more than {max_steps:,} steps", max_steps=MAX_STEPS))
 
     def _step(self, op: int) -> None:
         if op in self.ops:
@@ -114,18 +117,22 @@ class _Machine:
         elif op in EMPTY:
             self.stack.append(EMPTY[op]())
         else:
-            raise Unfit(f"the opcode {NAMES[op]}" if op in NAMES else f"the byte 0x{op:02x}, which is no opcode")
+            raise Unfit(
+                say("the opcode {names}", names=NAMES[op])
+                if op in NAMES
+                else say("the byte 0x{op:02x}, which is no opcode", op=op)
+            )
 
     def _result(self) -> Any:
         if len(self.stack) != 1 or self.aside or isinstance(self.stack[0], Global):
-            raise Unfit("an end without an object")
+            raise Unfit(say("an end without an object"))
         if self.at != len(self.data):
-            raise Unfit(f"{len(self.data) - self.at:,} bytes after the end")
+            raise Unfit(say("{value:,} bytes after the end", value=len(self.data) - self.at))
         return self.stack[0]
 
     def _take(self, size: int) -> bytes:
         if size > len(self.data) - self.at:
-            raise Unfit("a pickle that is cut short")
+            raise Unfit(say("a pickle that is cut short"))
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -134,7 +141,7 @@ class _Machine:
 
     def _protocol(self) -> None:
         if not 2 <= (version := self._number(1)) <= 5:
-            raise Unfit(f"the pickle protocol {version}")
+            raise Unfit(say("the pickle protocol {version}", version=version))
 
     def _frame(self) -> None:
         self._take(8)  # frames are for streams; the length of the whole is known
@@ -186,12 +193,12 @@ class _Machine:
 
     def _last(self, count: int) -> None:
         if len(self.stack) < count:
-            raise Unfit(f"{len(self.stack)} values where {count} belong")
+            raise Unfit(say("{number} values where {count} belong", number=len(self.stack), count=count))
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
     def _top(self, kind: type) -> Any:
         if type(self.stack[-1]) is not kind:
-            raise Unfit(f"{type(self.stack[-1]).__name__} where a {kind.__name__} belongs")
+            raise Unfit(say("{name} where a {name2} belongs", name=type(self.stack[-1]).__name__, name2=kind.__name__))
         return self.stack[-1]
 
     def _put(self, number: int) -> None:
@@ -205,7 +212,7 @@ class _Machine:
         for _ in range(2):
             end = self.data.find(b"\n", self.at, self.at + GLOBAL_CHARS)
             if end < 0:
-                raise Unfit("a global without a name")
+                raise Unfit(say("a global without a name"))
             names.append(self._take(end + 1 - self.at)[:-1].decode())
         self.stack.append(known_global(*names))
 

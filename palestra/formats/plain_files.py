@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palestra.errors import SHOWN, Fault, Faults, refuse
-from palestra.text import human_bytes
+from palestra.text import Text, Words, human_bytes, say
 
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -52,7 +52,7 @@ def folder(path: str | Path) -> Path:
     path = Path(path)
     mode = _status(path).st_mode
     if not stat.S_ISDIR(mode):
-        refuse(shown_name(path), kind_of(mode), "a folder")
+        refuse(shown_name(path), kind_of(mode), say("a folder"))
     return path
 
 
@@ -68,7 +68,11 @@ def open_regular(path: str | Path, max_bytes: int, *, may_be_empty: bool = False
         descriptor = os.open(path, flags)  # O_NONBLOCK: a pipe must not hold us up
     except OSError as error:
         regular_file(path, max_bytes, may_be_empty=may_be_empty)  # says what is wrong, mostly
-        refuse(shown_name(path), f"a file that cannot be opened ({error.strerror})", "a file that can be read")
+        refuse(
+            shown_name(path),
+            say("a file that cannot be opened ({strerror})", strerror=error.strerror),
+            say("a file that can be read"),
+        )
     try:
         _check_regular(Path(path), os.fstat(descriptor), max_bytes, may_be_empty)
     except BaseException:
@@ -84,7 +88,11 @@ def read_bytes(path: str | Path, max_bytes: int, *, may_be_empty: bool = False, 
         # One more than the file has: enough to see that it grew, and no buffer for the most it may have.
         data = _read_up_to(descriptor, min(os.fstat(descriptor).st_size, max_bytes) + 1)
     except OSError as error:
-        refuse(shown_name(path), f"a file that cannot be read ({error.strerror})", "a file that can be read")
+        refuse(
+            shown_name(path),
+            say("a file that cannot be read ({strerror})", strerror=error.strerror),
+            say("a file that can be read"),
+        )
     finally:
         os.close(descriptor)
     if len(data) > max_bytes:
@@ -137,15 +145,15 @@ class FileFaults(Faults):
         self.gaps: list[Fault] = []
         self.gap_count = 0
 
-    def at(self, place: str) -> str:
+    def at(self, place: Text) -> Words:
         """A place in this file, as `where` has it."""
-        return f"{self.name}: {place}"
+        return say("{file}: {place}", file=self.name, place=place)
 
-    def gap(self, where: str, found: str, expected: str, count: int = 1) -> None:
+    def gap(self, where: Text, found: Text, expected: Text, count: int = 1) -> None:
         """Note an answer that cannot be used; it is shown after the faults that refuse the file."""
         self.gap_count += count
         if len(self.gaps) < SHOWN:
-            self.gaps.append(Fault(where, found, expected))
+            self.gaps.append(Fault.of(where, found, expected))
 
     def __bool__(self) -> bool:
         return self.count + self.gap_count > 0
@@ -166,20 +174,20 @@ def place_of_byte(data: bytes, offset: int) -> str:
 
 def decode_text(data: bytes, path: str | Path) -> str:
     """Text in UTF-8, with or without a byte order mark; other encodings are refused by name and place."""
-    name, expected = shown_name(path), "text in UTF-8"
+    name, expected = shown_name(path), say("text in UTF-8")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        refuse(name, "text in UTF-16 (by its byte order mark)", expected)
+        refuse(name, say("text in UTF-16 (by its byte order mark)"), expected)
     nul = data.find(b"\0")
     if nul >= 0:
         odd, even = data[1:2000:2].count(0), data[:2000:2].count(0)
-        likely = "text in UTF-16" if max(odd, even) > 0.4 * min(len(data), 2000) / 2 else "a NUL byte"
+        likely = say("text in UTF-16") if max(odd, even) > 0.4 * min(len(data), 2000) / 2 else say("a NUL byte")
         refuse(f"{name}: {place_of_byte(data, nul)}", likely, expected)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The codec drops the mark before it counts.
         start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") and len(error.object) < len(data) else 0)
-        found = f"the byte 0x{data[start]:02x}, which is not UTF-8 (Latin-1, perhaps)"
+        found = say("the byte 0x{data:02x}, which is not UTF-8 (Latin-1, perhaps)", data=data[start])
         refuse(f"{name}: {place_of_byte(data, start)}", found, expected)
 
 
@@ -187,20 +195,22 @@ def _status(path: Path) -> os.stat_result:
     try:
         return path.stat()
     except FileNotFoundError:
-        refuse(shown_name(path), "nothing there", f"a file or folder at {str(path)!a}")
+        refuse(shown_name(path), say("nothing there"), say("a file or folder at {path!a}", path=str(path)))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        refuse(shown_name(path), f"a path that cannot be looked at ({reason})", "a file or folder")
+        refuse(
+            shown_name(path), say("a path that cannot be looked at ({reason})", reason=reason), say("a file or folder")
+        )
 
 
 def _check_regular(path: Path, status: os.stat_result, max_bytes: int, may_be_empty: bool) -> None:
     if not stat.S_ISREG(status.st_mode):
-        refuse(shown_name(path), kind_of(status.st_mode), "a file")
+        refuse(shown_name(path), kind_of(status.st_mode), say("a file"))
     if status.st_size > max_bytes:
         _refuse_size(path, status.st_size, max_bytes)
     if status.st_size == 0 and not may_be_empty:
-        refuse(shown_name(path), "an empty file", "a file with something in it")
+        refuse(shown_name(path), say("an empty file"), say("a file with something in it"))
 
 
 def _refuse_size(path: Path, size: int, max_bytes: int) -> None:
-    refuse(shown_name(path), human_bytes(size), f"at most {human_bytes(max_bytes)}")
+    refuse(shown_name(path), human_bytes(size), say("at most {max_bytes}", max_bytes=human_bytes(max_bytes)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from palestra.errors import clip, refuse
+from palestra.text import say
 
 BLOCK = 512
 LONG_NAME, EXTRA = 4096, 16384  # bytes of a long name, and of a header of further facts
@@ -52,7 +53,11 @@ def tar_entries(stream: BinaryIO, name: str, max_bytes: int) -> Iterator[TarEntr
     try:
         yield from _Headers(stream, name, max_bytes).entries()
     except BROKEN as error:
-        refuse(name, f"an archive that cannot be unpacked ({clip(str(error), 90)})", "a whole .tar or .tar.gz file")
+        refuse(
+            name,
+            say("an archive that cannot be unpacked ({clip})", clip=clip(str(error), 90)),
+            say("a whole .tar or .tar.gz file"),
+        )
 
 
 class _Headers:
@@ -82,15 +87,19 @@ class _Headers:
     def _check(self, block: bytes) -> None:
         if sum(block) - sum(block[148:156]) + 8 * 32 != _number(block[148:156]):
             place = "the beginning" if self.at == BLOCK else f"byte {self.at - BLOCK + 1:,}"
-            refuse(f"{self.name}: {place}", "no tar header", "a folder, or a .zip, .tar or .tar.gz file")
+            refuse(f"{self.name}: {place}", say("no tar header"), say("a folder, or a .zip, .tar or .tar.gz file"))
 
     def _take_facts(self, kind: bytes, size: int) -> None:
         """A long name, or a block of `key=value` facts; those about all members, or about links, are passed over."""
         most = EXTRA if kind in b"xg" else LONG_NAME
         self.chain += 1
         if size > most or self.chain > CHAIN:
-            found = f"a header of {size:,} bytes, the {self.chain}. in a row"
-            refuse(f"{self.name}: byte {self.at + 1:,}", found, f"at most {most:,} bytes, and {CHAIN} in a row")
+            found = say("a header of {size:,} bytes, the {chain}. in a row", size=size, chain=self.chain)
+            refuse(
+                say("{name}: byte {value:,}", name=self.name, value=self.at + 1),
+                found,
+                say("at most {most:,} bytes, and {chain} in a row", most=most, chain=CHAIN),
+            )
         data = self._exactly(size)
         self._skip(0, padding_of=size)
         if kind == b"L":
@@ -101,9 +110,17 @@ class _Headers:
     def _exactly(self, size: int) -> bytes:
         data = self.stream.read(size) if size else b""
         if self.at == 0 and len(data) < size:
-            refuse(self.name, f"a file of {len(data)} bytes", "a folder, or a .zip, .tar or .tar.gz file")
+            refuse(
+                self.name,
+                say("a file of {number} bytes", number=len(data)),
+                say("a folder, or a .zip, .tar or .tar.gz file"),
+            )
         if len(data) < size:
-            refuse(f"{self.name}: byte {self.at + 1:,}", "an archive that is cut short", "a whole archive")
+            refuse(
+                say("{name}: byte {value:,}", name=self.name, value=self.at + 1),
+                say("an archive that is cut short"),
+                say("a whole archive"),
+            )
         self.at += size
         return data
 
@@ -111,7 +128,11 @@ class _Headers:
         """Go to the next header. The last byte is read, because seeking past the end is no error."""
         target = self.at + size + -(size if padding_of is None else padding_of) % BLOCK
         if target > self.max_bytes:
-            refuse(f"{self.name}: byte {self.at + 1:,}", f"{target:,} bytes unpacked", f"at most {self.max_bytes:,}")
+            refuse(
+                say("{name}: byte {value:,}", name=self.name, value=self.at + 1),
+                say("{target:,} bytes unpacked", target=target),
+                say("at most {max_bytes:,}", max_bytes=self.max_bytes),
+            )
         if target > self.at:
             self.stream.seek(target - 1)
             self.at = target - 1

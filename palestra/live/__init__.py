@@ -8,7 +8,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.live import episode_run, run
-    from palestra.live.answers import Heard, answers_of
+    from palestra.live.answers import Heard, answers_of, note_told
     from palestra.live.episode import Action, Step, Wish
     from palestra.live.follower import Moment, Stopped
     from palestra.live.live_data import LiveData, read_live_data, require_live
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from palestra.live.scored_run import ScoredRun, hear_recorded, require_sent, rescore
     from palestra.live.session import Guests, Replayed, play_live, register_version, replay_live
     from palestra.live.standings import Standing
-    from palestra.live.stream import Clock, FastLine, Line, VirtualClock
+    from palestra.live.stream import Clock, FastLine, Line, VirtualClock, spoiled
     from palestra.live.terminal_summary import summary_lines
     from palestra.live.timeline_page import write_run
     from palestra.live.wall_clock import WallClock

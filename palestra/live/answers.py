@@ -1,15 +1,26 @@
 """Answers from the decisions of a live run: one row for each, with how long it took and what was wrong with it."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, clip
 from palestra.live.stream import Decision
 from palestra.records import Track
 from palestra.scoring import ABOUT
+from palestra.text import Text, message, say
+
+# What is noted of a decision is kept in recordings and tables, in English. These notes are ours, whoever plays.
+_NOTES = {
+    "late": message("late", "note"),
+    "no answer": message("no answer"),
+    "no answer in time": message("no answer in time"),
+    "took the next packet without an answer": message("took the next packet without an answer"),
+    "it is being started again": message("it is being started again"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,13 +36,32 @@ class Heard:
 def hear(track: Track, decision: Decision, sitting: int = 0) -> Heard:
     """Interpret a decision's answer."""
     if track.hear is None:
-        raise PalestraError(f"{track.id} is not played live.")
+        raise PalestraError(say("{id} is not played live.", id=track.id))
     if decision.note or decision.answered_s is None:
         return Heard(decision, None, decision.note, sitting)
     try:
-        return Heard(decision, track.hear(decision.answer), "", sitting)
+        return Heard(decision, _finite(track.hear(decision.answer)), "", sitting)
     except ValueError as error:
         return Heard(decision, None, str(error), sitting)
+
+
+def _finite(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a track heard, unless there is a number in it that cannot be scored."""
+    for name, value in said.items():
+        if not _is_finite(value):
+            raise ValueError(f"returned {name} = {clip(value)}, expected finite numbers")
+    return said
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return all(map(_is_finite, value)) if isinstance(value, list | tuple) else True
+
+
+def note_told(note: str) -> Text:
+    """Why there is no answer, for people; what a program noted itself stays as it is."""
+    return say(_NOTES[note]) if note in _NOTES else note
 
 
 def answers_of(track: Track, trials: pl.DataFrame, heard: Iterable[Heard]) -> pl.DataFrame:
@@ -47,5 +77,5 @@ def answers_of(track: Track, trials: pl.DataFrame, heard: Iterable[Heard]) -> pl
 def schema_of(track: Track, trials: pl.DataFrame) -> dict[str, Any]:
     """The columns of a live track's answers: those of its template, and what is told beside them."""
     if track.blank is None:
-        raise PalestraError(f"{track.id} does not say what columns its answers have.")
+        raise PalestraError(say("{id} does not say what columns its answers have.", id=track.id))
     return {**track.blank(trials.head(1)).schema, **ABOUT}

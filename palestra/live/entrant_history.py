@@ -13,6 +13,7 @@ from palestra.live.answers import Heard
 from palestra.live.recording import MOST_STRAYS, Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.metrics.quantiles import at_shares
+from palestra.text import Text, Words, say
 
 Floats = NDArray[np.float64]
 SHARES = (0.5, 0.95, 0.99)  # of latencies that are told
@@ -56,8 +57,9 @@ class Story:
         return dict(zip(sittings.tolist(), self.at_s[first].tolist(), strict=True))
 
     @property
-    def stray_count(self) -> str:
-        return f"{len(self.strays):,}" + " or more" * (len(self.strays) >= MOST_STRAYS)
+    def stray_count(self) -> Text:
+        count = f"{len(self.strays):,}"
+        return say("{count} or more", count=count) if len(self.strays) >= MOST_STRAYS else count
 
     def note_counts(self) -> list[tuple[str, int, str]]:
         """Each note, how often, and on which trial first; the most frequent first."""
@@ -117,11 +119,11 @@ class Acts:
     deaths: list[str]
 
     @property
-    def thought(self) -> str:
+    def thought(self) -> Words:
         if not len(self.thought_s):
-            return "it never answered"
-        values = [f"{1000 * value:,.0f} ms" for value in at_shares(self.thought_s, THOUGHT_SHARES)]
-        return f"p50 {values[0]}, p95 {values[1]}, at most {values[2]}"
+            return say("it never answered")
+        half, most, worst = (f"{1000 * value:,.0f} ms" for value in at_shares(self.thought_s, THOUGHT_SHARES))
+        return say("p50 {half}, p95 {most}, at most {worst}", half=half, most=most, worst=worst)
 
 
 def read_acts(run: Recording, entrant: str) -> Acts:

@@ -14,6 +14,7 @@ from palestra.live.episode import Log, Rhythm
 from palestra.live.recording import Recording
 from palestra.live.stream import Clock, Decision, Line
 from palestra.records import Case, Sitting
+from palestra.text import say
 
 
 def sitting_of(case: Case) -> Sitting:
@@ -42,8 +43,12 @@ def require_same(run: Recording, cases: Sequence[Case]) -> None:
             left = _left(case, done.get(record.sitting, []))
             if _encoded({**left, "seconds": answer.get("seconds")}) != _encoded(answer):
                 raise PalestraError(
-                    f"{who.name}, {case.name}: the recorded actions do not lead to what was recorded. "
-                    "Another version of the physics, or another data set?"
+                    say(
+                        "{name}, {name2}: the recorded actions do not lead to what was recorded. Another "
+                        "version of the physics, or another data set?",
+                        name=who.name,
+                        name2=case.name,
+                    )
                 )
 
 

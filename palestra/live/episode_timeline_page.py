@@ -2,30 +2,42 @@
 
 from collections import Counter
 
+from palestra.i18n import recorded_text
 from palestra.live.entrant_history import read_acts
 from palestra.live.scored_run import ScoredRun
+from palestra.live.timeline_texts import NOTES, ended, of_all, pace, stopped
 from palestra.records import Block, Cell, Table
-from palestra.text import duration
-
-NOTES = 20
+from palestra.report import column_title, with_unit
+from palestra.text import Text, duration, say, say_as
 
 
 def blocks(played: ScoredRun, entrant: str) -> list[Block]:
     """What a page shows of it."""
     track, run = played.track, played.recording
     acts = read_acts(run, entrant)
-    wrong: list[list[Cell]] = [[note, count] for note, count in acts.notes.most_common(NOTES)]
-    wrong += [[f"the program ended: {why}", count] for why, count in Counter(acts.deaths).most_common(NOTES)]
+    wrong: list[list[Cell]] = [[recorded_text(note), count] for note, count in acts.notes.most_common(NOTES)]
+    wrong += [[ended(why), count] for why, count in Counter(acts.deaths).most_common(NOTES)]
     totals: list[list[Cell]] = [
-        ["Cases", f"{acts.cases} of {len(run.head.sittings)}"],
-        ["Actions", f"{acts.periods:,}"],
-        ["Answers", f"{len(acts.thought_s):,}"],
-        ["Thinking", acts.thought],
-        ["The host was late by", duration(acts.late_s) if acts.late_s >= 1 else f"{1000 * acts.late_s:.1f} ms at most"],
-        ["Pace", {"real": "the wall clock", "fast": "virtual time"}.get(run.head.pace, run.head.pace)],
+        [column_title("cases"), of_all(acts.cases, len(run.head.sittings))],
+        [say_as("total", "Actions"), acts.periods],
+        [column_title("answers"), len(acts.thought_s)],
+        [say("Thinking"), acts.thought],
+        [say("The host was late by"), _late(acts.late_s)],
+        [say("Pace"), pace(run)],
     ]
     return [
         *(track.display.review(played.data, run, entrant) if track.display.review else []),
-        Table("What went wrong", ["What", "Count"], wrong, "" if wrong else "Nothing did."),
-        Table("Totals", ["", ""], totals, "" if run.end else "The run was stopped before its end."),
+        Table(
+            say("What went wrong"),
+            [say_as("fault", "What"), say_as("column", "Count")],
+            wrong,
+            "" if wrong else say("Nothing did."),
+        ),
+        Table(say_as("total", "Totals"), ["", ""], totals, stopped(run)),
     ]
+
+
+def _late(seconds: float) -> Text:
+    if seconds >= 1:
+        return with_unit(duration(seconds))
+    return say("{milliseconds:.1f} ms at most", milliseconds=1000 * seconds)

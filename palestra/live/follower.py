@@ -7,6 +7,7 @@ from typing import Protocol
 from palestra.errors import PalestraError
 from palestra.live.standings import Standing
 from palestra.records import Sitting
+from palestra.text import Text
 
 TOLD_EVERY_S = 0.25  # a follower is told no more often, however fast decisions come
 
@@ -28,7 +29,7 @@ class Moment:
 class Follower(Protocol):
     """Someone who is told how a run goes, between two ticks. No call may wait: the stream would be late."""
 
-    def begin(self, sittings: Sequence[Sitting], names: Sequence[str], refused: Mapping[str, str]) -> None:
+    def begin(self, sittings: Sequence[Sitting], names: Sequence[str], refused: Mapping[str, Text]) -> None:
         """Who plays, and who cannot take part and why."""
 
     def stood(self, moment: Moment) -> None:

@@ -9,6 +9,7 @@ from palestra.live import episode_run
 from palestra.records import Case, Sitting, Track
 from palestra.scoring import Sheet
 from palestra.scoring import score as scoring
+from palestra.text import say
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,6 @@ def _sittings_and_cases(track: Track, folder: Path) -> tuple[Sequence[Sitting], 
 
 def require_live(track: Track) -> None:
     if not track.live:
-        raise PalestraError(f"{track.id} is not played live: `palestra score {track.id} FILE` scores a submission.")
+        raise PalestraError(
+            say("{id} is not played live: `palestra score {id} FILE` scores a submission.", id=track.id)
+        )

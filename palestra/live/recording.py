@@ -30,6 +30,7 @@ from palestra.live.episode import Step
 from palestra.live.standings import Standing
 from palestra.live.stream import Decision
 from palestra.records import Reply, Result, Tick
+from palestra.text import say
 
 HEAD, END, TICKS, STANDINGS = "run.json", "end.json", "ticks.rec", "standings.jsonl"
 LENGTH = struct.Struct("<I")
@@ -227,7 +228,11 @@ class Recording:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / HEAD).is_file():
-            raise PalestraError(f"{folder}: no {HEAD} in it; expected a folder that `palestra play` wrote.")
+            raise PalestraError(
+                say(
+                    "{folder}: no {head} in it; expected a folder that `palestra play` wrote.", folder=folder, head=HEAD
+                )
+            )
         self.folder = folder
         self.head = _read(folder / HEAD, Head)
         self.end = _read(folder / END, End) if (folder / END).is_file() else None
@@ -276,7 +281,7 @@ def _read(file: Path, kind: type[Kind]) -> Kind:
     try:
         return msgspec.json.decode(file.read_bytes(), type=kind)
     except msgspec.MsgspecError as error:
-        raise PalestraError(f"{file}: not what a run has there ({error}).") from None
+        raise PalestraError(say("{file}: not what a run has there ({error}).", file=file, error=error)) from None
 
 
 def _records(file: Path, kind: Any) -> Iterator[Any]:
@@ -290,4 +295,6 @@ def _records(file: Path, kind: Any) -> Iterator[Any]:
             try:
                 yield decode(data)
             except msgspec.MsgspecError as error:
-                raise PalestraError(f"{file}: a record that cannot be read ({error}).") from None
+                raise PalestraError(
+                    say("{file}: a record that cannot be read ({error}).", file=file, error=error)
+                ) from None

@@ -27,6 +27,7 @@ from palestra.live.wall_clock import WallClock, punctual
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.launch import Limits
 from palestra.scoring import score_file
+from palestra.text import Text, joined, say
 
 READY_S = 120.0  # to load a model
 LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the time
@@ -63,7 +64,7 @@ class Play:
 class Played(ScoredRun):
     """What came of a run that was just played."""
 
-    refused: Mapping[str, str]  # who could not take part, and why
+    refused: Mapping[str, Text]  # who could not take part, and why
 
 
 def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
@@ -92,21 +93,21 @@ def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -
     return Played(track, data.folder, Recording(folder), log.heard, scored, refused)
 
 
-def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
+def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, Text]]:
     """Who can take part. One alone is refused with an error; of several, the others are not held up."""
-    refused: dict[str, str] = {}
+    refused: dict[str, Text] = {}
     deadline = time.monotonic() + READY_S  # for all of them: they load side by side
     for entry in entrants:
         try:
             entry.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
         except PalestraError as error:
             if len(entrants) == 1:
-                raise NotReady(str(error)) from None
-            refused[entry.name] = str(error)
+                raise NotReady(error.text) from None
+            refused[entry.name] = error.text
             entry.line.close()
     left = [entry for entry in entrants if entry.name not in refused]
     if not left:
-        raise NotReady("\n".join(["No entrant can take part.", *refused.values()]))
+        raise NotReady(joined([say("No entrant can take part."), *refused.values()], "\n"))
     return left, refused
 
 
@@ -190,7 +191,7 @@ class _Log:
 
     def _heed(self) -> None:
         if self.follower and self.follower.stopped():
-            raise Stopped("The run was stopped.")
+            raise Stopped(say("The run was stopped."))
 
 
 @dataclass
@@ -264,7 +265,9 @@ class _Hall:
         clock, lines = self.clock, list[Line]()
         for entry in self.entries:
             if entry.ask is None:
-                raise PalestraError(f"{entry.name} cannot be played to at --pace fast, only at --pace real.")
+                raise PalestraError(
+                    say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name)
+                )
             lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
         return lines
 
@@ -298,7 +301,7 @@ class _Hall:
                 before.append(f"version {version.number} was not taken: {error}")
                 continue
             entry.line.close()
-            before += entry.deaths
+            before += map(str, entry.deaths)
             self.outputs[entry.name] = self._output(entry)
             self.entries[number] = opened
         return bool(fresh)
@@ -319,7 +322,7 @@ class _Hall:
         return End(
             ended_at=datetime.now(UTC).isoformat(),
             results=results,
-            deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
+            deaths={entry.name: [*self.deaths.get(entry.name, []), *map(str, entry.deaths)] for entry in self.entries},
             outputs={entry.name: self._output(entry) for entry in self.entries},
             versions=self.played_with,
         )
@@ -343,10 +346,12 @@ def fresh_folder(folder: Path) -> Path:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return folder
     if recording.under_way(folder):
-        raise PalestraError(f"{folder}: a run is under way there. Nothing was done; name another.")
+        raise PalestraError(say("{folder}: a run is under way there. Nothing was done; name another.", folder=folder))
     begun = recording.is_run(folder) or (folder / recording.TICKS).is_file()  # the ticks are there first
     if not begun or (folder / recording.END).is_file():
-        raise PalestraError(f"{folder} exists and is not a run that was stopped. Nothing was done; name another.")
+        raise PalestraError(
+            say("{folder} exists and is not a run that was stopped. Nothing was done; name another.", folder=folder)
+        )
     number = 1
     while (aside := folder.with_name(f"{folder.name}.stopped-{number}")).exists():
         number += 1

@@ -16,6 +16,7 @@ from palestra.live.stream import spoiled
 from palestra.records import Track
 from palestra.scoring import Scored, Sheet
 from palestra.scoring import score as scoring
+from palestra.text import say
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def score(track: Track, sheet: Sheet, who: Entry | Who, heard: Sequence[Heard], 
     """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
     answers = answers_of(track, sheet.trials, heard)
     scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
-    reasons = [reason for reason in (spoiled(one.decision for one in heard), stopped) if reason]
+    reasons = [str(reason) for reason in (spoiled(one.decision for one in heard), stopped) if reason]
     result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
     return Scored(result, scored.rows)
 
@@ -79,5 +80,9 @@ def require_sent(run: Recording, data: LiveData) -> None:
             ):
                 where = f"{sitting.name}, {tick.due_s:.1f} s"
                 raise PalestraError(
-                    f"{data.folder} does not give what was sent in this run (first at {where}): other data?"
+                    say(
+                        "{folder} does not give what was sent in this run (first at {where}): other data?",
+                        folder=data.folder,
+                        where=where,
+                    )
                 )

@@ -18,6 +18,7 @@ from palestra.live.run import Play, Played, fresh_folder, play
 from palestra.live.scored_run import ScoredRun, require_sent, rescore
 from palestra.live.versions import Version, Versions, windows
 from palestra.records import Result
+from palestra.text import say
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ def play_live(data: LiveData, guests: Guests, order: Play, folder: Path | None) 
     track = data.track
     if not guests.words and not guests.teams and not guests.lsl:
         known = [solution.name for solution in registry.solutions(track.id) if solution.plays or solution.knows]
-        raise PalestraError(f"Nobody takes part: name a bundle, a ws:// address or a solution ({', '.join(known)}).")
+        raise PalestraError(
+            say("Nobody takes part: name a bundle, a ws:// address or a solution ({known}).", known=", ".join(known))
+        )
     folder = fresh_folder(folder or Path("runs") / f"{track.id}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with ExitStack() as stack:
         entries = _entries(data, guests, order, stack)
@@ -64,11 +67,13 @@ def _entries(data: LiveData, guests: Guests, order: Play, stack: ExitStack) -> l
         entries += called
     if guests.lsl:
         if track.stream is None or track.stream.signal is None:
-            raise PalestraError(f"{track.id} sends no samples, so it cannot be published by LSL.")
+            raise PalestraError(say("{id} sends no samples, so it cannot be published by LSL.", id=track.id))
         entries.append(open.publish(track.stream.signal(data.folder), terms, stack))
     names = [entry.name for entry in entries]
     if double := next((name for name in names if names.count(name) > 1), None):
-        raise PalestraError(f"Two entrants are called {double!r}. Give one of them another name, as NAME=….")
+        raise PalestraError(
+            say("Two entrants are called {double!r}. Give one of them another name, as NAME=….", double=double)
+        )
     return entries
 
 
@@ -78,7 +83,9 @@ def replay_live(folder: Path, data: Path | None) -> Replayed:
     track = registry.track(run.head.track, {key: str(value) for key, value in run.head.settings.items()})
     home = data or Path(run.head.data)
     if not home.is_dir():
-        raise PalestraError(f"{home}, which the run was played on, is not there. Say where it is with --data DIR.")
+        raise PalestraError(
+            say("{home}, which the run was played on, is not there. Say where it is with --data DIR.", home=home)
+        )
     known = read_live_data(track, home)
     require_sent(run, known)
     again = rescore(run, known)
@@ -99,11 +106,15 @@ def register_version(folder: Path, team: str, bundle: Path) -> Version:
     """Put another version of a program into a run that is under way."""
     run = Recording(folder)
     if run.end:
-        raise PalestraError(f"{folder}: this run is over since {run.end.ended_at}.")
+        raise PalestraError(
+            say("{folder}: this run is over since {ended_at}.", folder=folder, ended_at=run.end.ended_at)
+        )
     if not recording.under_way(folder):
-        raise PalestraError(f"{folder}: this run was stopped. Nothing can be registered for it.")
+        raise PalestraError(say("{folder}: this run was stopped. Nothing can be registered for it.", folder=folder))
     if run.head.pace != "real":
-        raise PalestraError(f"{folder}: this run is played in virtual time, which has no windows to register in.")
+        raise PalestraError(
+            say("{folder}: this run is played in virtual time, which has no windows to register in.", folder=folder)
+        )
     names = [who.name for who in run.head.entrants]
     if team not in names:
         raise UnknownName("entrant of this run", team, names)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from palestra.records import Reply, Tick
+from palestra.text import Words, say
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -264,7 +265,7 @@ class FastLine:
         return -1
 
 
-def spoiled(decisions: Iterable[Decision], most_late: float = 0.1, most_often: float = 0.01) -> str:
+def spoiled(decisions: Iterable[Decision], most_late: float = 0.1, most_often: float = 0.01) -> Words:
     """Why a run does not count because of the host itself; empty if it does.
 
     The host spoils a run when it sent more than `most_often` of the decisions later than `most_late` of their deadline.
@@ -272,9 +273,14 @@ def spoiled(decisions: Iterable[Decision], most_late: float = 0.1, most_often: f
     limited = [decision for decision in decisions if decision.deadline_s is not None]
     late = [decision for decision in limited if decision.host_late_s > most_late * (decision.deadline_s or 0.0)]
     if len(late) <= most_often * len(limited):
-        return ""
+        return Words()
     worst = max(decision.host_late_s for decision in late)
-    return (
-        f"the host sent {len(late)} of {len(limited)} decisions more than {most_late:.0%} of their deadline late "
-        f"(at worst {worst * 1000:.1f} ms); at most {most_often:.0%} may be"
+    return say(
+        "the host sent {late} of {count} decisions more than {share:.0%} of their deadline late "
+        "(at worst {worst:.1f} ms); at most {most:.0%} may be",
+        late=len(late),
+        count=len(limited),
+        share=most_late,
+        worst=worst * 1000,
+        most=most_often,
     )

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from palestra.live.entrant_history import SHARES, Floats, Story
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Chart, Track
-from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, drawn, metric_title, svg
+from palestra.report import ACCENT, FAINT, INK, SECOND, SERIES, Drawn, drawn, measured, metric_axis, svg
 from palestra.scoring import Scored, whole
-from palestra.text import clipped, milliseconds, number
+from palestra.text import Message, Text, clipped, joined, message, milliseconds, say, say_as, say_count, sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,33 +28,44 @@ SHORTEST_S = 1e-6  # what a logarithmic axis shows of nothing
 NAMED_SITTINGS = 12  # that a chart has room to name
 POINTS = 200  # of a line of standings
 DASHED, DOTTED = (0, (4, 3)), (0, (1, 1.5))
+BEST_FIRST = {
+    "lower": message("Lower is better; the best is named first."),
+    "higher": message("Higher is better; the best is named first."),
+}
 
 
 @drawn
 def latency_over_time(story: Story, sittings: Sequence[str]) -> Chart:
     """How long each decision took; those without an answer are ticks at the top."""
+    text = Drawn()
     figure, axes = _sheet(10.6)
-    times, unit = _times(story.at_s)
+    times, xlabel = _times(story.at_s)
     note = _draw_over_time(axes, times, story.latency_s)
     top_s = story.limit_s or float(np.max(story.latencies_s, initial=SHORTEST_S))
     if story.limit_s:
         axes.axhline(1e3 * story.limit_s, color=INK, linewidth=0.9, linestyle=DASHED)
         beside = (axes.get_yaxis_transform(), "offset points")
-        axes.annotate("deadline", (1.0, 1e3 * story.limit_s), (0, -3), *beside, ha="right", va="top", fontsize=8)
+        words = text(say_as("chart", "deadline"))
+        axes.annotate(words, (1.0, 1e3 * story.limit_s), (0, -3), *beside, ha="right", va="top", fontsize=8)
     _draw_misses(axes, times, ~story.answered, 1e3 * 1.6 * top_s)
     _log_axis(axes, story.latencies_s, 2.5 * top_s)
-    _mark_sittings(axes, story, sittings)
-    axes.set(xlabel=f"time in the stream ({unit})", ylabel="latency (ms)")
+    _mark_sittings(axes, story, [text(clipped(name, 14)) for name in sittings])
+    axes.set(xlabel=text(say(xlabel)), ylabel=text(say("latency (ms)")))
     gone = int((~story.answered).sum())
-    words = f"Ticks at the top: {gone:,} decision{'s' * (gone != 1)} without an answer." if gone else ""
-    return Chart("Latency over the run", svg(figure), f"{words} {note}".strip())
+    ticks = say_count(
+        "Ticks at the top: {count} decision without an answer.",
+        "Ticks at the top: {count} decisions without an answer.",
+        gone,
+    )
+    return Chart(say("Latency over the run"), svg(figure), sentences(ticks if gone else "", note), text.chinese)
 
 
 @drawn
 def latencies(story: Story) -> Chart:
     """How long answers took, on a logarithmic scale up to the deadline."""
+    text = Drawn()
     figure, axes = _sheet(5.2)
-    took, note = np.maximum(story.latencies_s, SHORTEST_S), "No answer came."
+    took, note = np.maximum(story.latencies_s, SHORTEST_S), say("No answer came.")
     if len(took):
         low, high = float(took.min()) / 1.2, max(float(took.max()) * 1.2, story.limit_s or 0.0)
         edges = np.geomspace(low, high, int(np.clip(2 * np.sqrt(len(took)), 8, 60)))
@@ -63,38 +74,48 @@ def latencies(story: Story) -> Chart:
         _plain_numbers(axes.xaxis)
         axes.set_ylim(0, 1.4 * axes.get_ylim()[1])  # room above the bars for the words
         _mark_shares(axes, took, low, high)
-        note = f"{len(took):,} answers; the slowest took {milliseconds(float(took.max()))}."
-        note += f" The axis ends at the deadline, {milliseconds(high)}." if story.limit_s == high else ""
-    axes.set(xlabel="latency (ms)", ylabel="answers")
+        slowest = milliseconds(float(took.max()))
+        note = say_count(
+            "{count} answer; it took {time}.", "{count} answers; the slowest took {time}.", len(took), time=slowest
+        )
+        if story.limit_s == high:
+            note = sentences(note, say("The axis ends at the deadline, {time}.", time=milliseconds(high)))
+    axes.set(xlabel=text(say("latency (ms)")), ylabel=text(say_as("axis", "answers")))
     axes.grid(True, axis="y")
-    return Chart("Latencies", svg(figure), note)
+    return Chart(say("Latencies"), svg(figure), note, text.chinese)
 
 
 @drawn
 def host_lateness(story: Story) -> Chart:
     """How much later than planned the host sent each decision."""
+    text = Drawn()
     figure, axes = _sheet(5.2)
-    times, unit = _times(story.at_s)
+    times, xlabel = _times(story.at_s)
     late_s = np.maximum(story.host_late_s, 0.0)
     about = _draw_over_time(axes, times, late_s)
     middle, most, worst = at_shares(late_s, (0.5, 0.99, 1))
-    middle_ms, most_ms, worst_ms = map(milliseconds, (middle, most, worst))
-    note = f"Half of all within {middle_ms}, 99\u00a0% within {most_ms}, all within {worst_ms}."
+    notes: list[Text] = [
+        say(
+            "Half of all within {half}, 99\u00a0% within {most}, all within {worst}.",
+            half=milliseconds(middle), most=milliseconds(most), worst=milliseconds(worst),
+        )
+    ]  # fmt: skip
     limit_s = HOST_LATE * (story.limit_s or 0.0)
     if limit_s:
         axes.axhline(1e3 * limit_s, color=SECOND, linewidth=1.2, linestyle=DASHED)
         limited = ~np.isnan(story.deadline_s)
         share = float(np.mean(late_s[limited] > HOST_LATE * story.deadline_s[limited]))
-        note += f" {100 * share:.2g}\u00a0% are above 10\u00a0% of the deadline (dashed)."
+        notes.append(say("{share}\u00a0% are above 10\u00a0% of the deadline (dashed).", share=f"{100 * share:.2g}"))
     _log_axis(axes, late_s, 2 * max(worst, limit_s, SHORTEST_S))
-    axes.set(xlabel=f"time in the stream ({unit})", ylabel="sent later than due (ms)")
-    return Chart("Host lateness", svg(figure), f"{note} The entrant is not charged for it. {about}".strip())
+    axes.set(xlabel=text(say(xlabel)), ylabel=text(say("sent later than due (ms)")))
+    note = sentences(*notes, say("The entrant is not charged for it."), about)
+    return Chart(say("Host lateness"), svg(figure), note, text.chinese)
 
 
 @drawn
 def standings_chart(track: Track, scored: Mapping[str, Scored], order: Sequence[str] = ()) -> Chart:
     """The metric that ranks after each decision, one line per entrant. Without an order of play, that of the rows."""
-    metric = track.ranks
+    text, metric = Drawn(), track.ranks
     lines = {name: _running(track, _in_order(one.rows, order)) for name, one in scored.items()}
     lines = {name: line for name, line in lines.items() if len(line[0])}
     figure, axes = _sheet(10.6, max(3.4, 0.24 * len(lines) + 0.6))
@@ -103,17 +124,16 @@ def standings_chart(track: Track, scored: Mapping[str, Scored], order: Sequence[
     for i, (name, colour) in enumerate(zip(ranked, cycle(SERIES), strict=False)):
         counts, values = lines[name]
         style = ("solid", DASHED, DOTTED)[i // len(SERIES) % 3]
-        words = f"{clipped(name)}  {number(float(values[-1]), metric.unit)}"
+        words = text(joined((clipped(name), measured(float(values[-1]), metric.unit)), "  "))
         axes.step(counts, values, where="post", color=colour, linestyle=style, linewidth=1.6, label=words)
     low, high, cut = _settled([values for _, values in lines.values()])
-    axes.set(xlabel="decisions that count", ylim=(low, high))
-    axes.set_ylabel(f"{metric_title(metric)}{' (°)' if metric.unit == 'deg' else ''}")
+    axes.set(xlabel=text(say("decisions that count")), ylabel=text(metric_axis(metric)), ylim=(low, high))
     axes.set_xlim(left=0)
     axes.grid(True, axis="y")
     if lines:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8.5)
-    note = f"{metric.better.capitalize()} is better; the best is named first."
-    return Chart("Standings during the run", svg(figure), note + " Some of the first values lie outside." * cut)
+    note = sentences(say(BEST_FIRST[metric.better]), say("Some of the first values lie outside.") if cut else "")
+    return Chart(say("Standings during the run"), svg(figure), note, text.chinese)
 
 
 def _sheet(width: float, height: float = 3.2) -> tuple[Figure, Axes]:
@@ -123,14 +143,17 @@ def _sheet(width: float, height: float = 3.2) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def _times(at_s: Floats) -> tuple[Floats, str]:
-    """Times in the unit that suits them."""
+def _times(at_s: Floats) -> tuple[Floats, Message]:
+    """Times in the unit that suits them, and what their axis is called."""
     total = float(np.max(at_s, initial=0.0))
-    seconds, unit = (1.0, "s") if total < 300 else (60.0, "min") if total < 3 * 3600 else (3600.0, "h")
-    return at_s / seconds, unit
+    if total < 300:
+        return at_s, message("time in the stream (s)")
+    if total < 3 * 3600:
+        return at_s / 60.0, message("time in the stream (min)")
+    return at_s / 3600.0, message("time in the stream (h)")
 
 
-def _draw_over_time(axes: Axes, times: Floats, values_s: Floats) -> str:
+def _draw_over_time(axes: Axes, times: Floats, values_s: Floats) -> Text:
     """Dots; of very many values the span of each bin and its median."""
     shown_ms = 1e3 * np.maximum(values_s, SHORTEST_S)  # NaN stays
     if len(times) <= MOST_DOTS:
@@ -141,7 +164,10 @@ def _draw_over_time(axes: Axes, times: Floats, values_s: Floats) -> str:
     least, median, most = (_of_bins(shown_ms, bins, reduce) for reduce in (np.min, np.median, np.max))
     axes.fill_between(middle, least, most, color=ACCENT, alpha=0.3, linewidth=0)
     axes.plot(middle, median, color=ACCENT, linewidth=1.2)
-    return f"{BINS} bins: the least, the median and the most of about {len(times) // BINS} decisions each."
+    return say(
+        "{bins} bins: the least, the median and the most of about {count} decisions each.",
+        bins=BINS, count=len(times) // BINS,
+    )  # fmt: skip
 
 
 def _of_bins(values: Floats, bins: Iterable[NDArray[np.int64]], reduce: Callable[[Floats], float]) -> Floats:
@@ -201,7 +227,7 @@ def _mark_sittings(axes: Axes, story: Story, sittings: Sequence[str]) -> None:
             axes.axvline(float(start), color=FAINT, linewidth=1.2, zorder=0)
         if len(story.starts_s) <= NAMED_SITTINGS:
             beside = (axes.get_xaxis_transform(), "offset points")
-            axes.annotate(clipped(sittings[sitting], 14), (float(start), 1.0), (2, 3), *beside, fontsize=8)
+            axes.annotate(sittings[sitting], (float(start), 1.0), (2, 3), *beside, fontsize=8)
 
 
 def _running(track: Track, rows: pl.DataFrame) -> tuple[NDArray[np.int64], Floats]:

@@ -8,17 +8,28 @@ from pathlib import Path
 
 import numpy as np
 
+from palestra.i18n import recorded_text
 from palestra.live import episode_timeline_page
 from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.live.timeline_charts import host_lateness, latencies, latency_over_time, standings_chart
-from palestra.records import Block, Cell, Table, Track
-from palestra.report import Languages, Page, book_of, in_both, metric_title, result_page, write_page
+from palestra.live.timeline_texts import NOTES, ended, of_all, pace, stopped
+from palestra.records import Block, Cell, Result, Table, Track
+from palestra.report import (
+    Languages,
+    Page,
+    interval,
+    measured,
+    metric_title,
+    pictures_for,
+    result_page,
+    track_title,
+    with_unit,
+    write_page,
+)
 from palestra.scoring import Place, Scored, board
-from palestra.text import NONE, Words, duration, number
-
-NOTES = 20  # that a table lists
+from palestra.text import NONE, Text, Words, duration, joined, say, say_as, say_count, sentences
 
 
 def timeline(run: ScoredRun, entrant: str) -> list[Block]:
@@ -38,20 +49,24 @@ def write_run(run: ScoredRun, file: Path, language: Languages = "en") -> None:
     track, scored, recording = run.track, run.scored, run.recording
     if len(scored) == 1:
         ((entrant, one),) = scored.items()
-        write_page(result_page(track, one, run.data, _told(run, entrant)), file, language)
+        with pictures_for(language):
+            page = result_page(track, one, run.data, _told(run, entrant))
+        write_page(page, file, language)
         return
     order = [tick.trial for tick in recording.ticks() if tick.trial is not None] or recording.head.sittings
     blocks: list[Block] = [_board(track, scored), standings_chart(track, scored, order)]
     for entrant in scored:
         told = _told(run, entrant)
-        blocks += [replace(block, title=_of(entrant, in_both(block.title, book_of(track)))) for block in told]
+        blocks += [replace(block, title=_of(entrant, block.title)) for block in told]
     started = datetime.fromisoformat(recording.head.started_at)
-    lead = f"{track.id} · {len(scored)} entrants · {started:%Y-%m-%d %H:%M} UTC"
-    write_page(Page(track.title, lead, blocks, track=track), file, language)
+    lead = say(
+        "{track} · {count} entrants · {time:%Y-%m-%d %H:%M} UTC", track=track.id, count=len(scored), time=started
+    )
+    write_page(Page(track_title(track), lead, blocks), file, language)
 
 
-def _of(entrant: str, title: Words) -> Words:
-    return Words(f"{entrant}: {title.en}", f"{entrant}：{title.zh}")
+def _of(entrant: str, title: Text) -> Words:
+    return say("{entrant}: {title}", entrant=entrant, title=title)
 
 
 def _told(run: ScoredRun, entrant: str) -> list[Block]:
@@ -60,36 +75,39 @@ def _told(run: ScoredRun, entrant: str) -> list[Block]:
 
 def _what_went_wrong(story: Story) -> Table:
     notes = story.note_counts()
-    rows: list[list[Cell]] = [list(note) for note in notes[:NOTES]]
+    rows: list[list[Cell]] = [[recorded_text(note), count, first] for note, count, first in notes[:NOTES]]
     if others := notes[NOTES:]:
-        rows.append([f"{len(others)} other notes", sum(count for _, count, _ in others), others[0][2]])
+        more = say_count("{count} other note", "{count} other notes", len(others))
+        rows.append([more, sum(count for _, count, _ in others), others[0][2]])
     if story.strays:
-        rows.append(["answers to nothing that was open: late, double or made up", story.stray_count, story.strays[0]])
-    rows += [[f"the program ended: {why}", count, None] for why, count in Counter(story.deaths).most_common()]
-    return Table("What went wrong", ["What", "Count", "First trial"], rows, "" if rows else "Nothing did.")
+        what = say("answers to nothing that was open: late, double or made up")
+        rows.append([what, story.stray_count, story.strays[0]])
+    rows += [[ended(why), count, None] for why, count in Counter(story.deaths).most_common()]
+    columns = [say_as("fault", "What"), say_as("column", "Count"), say("First trial")]
+    return Table(say("What went wrong"), columns, rows, "" if rows else say("Nothing did."))
 
 
 def _totals(recording: Recording, story: Story) -> Table:
     head, asked, answered = recording.head, len(story.trials), int(story.answered.sum())
     rows: list[list[Cell]] = [
-        ["Decisions", f"{asked:,}" if asked == head.decisions else f"{asked:,} of {head.decisions:,}"],
-        ["Answered", f"{answered:,}"],
-        ["Missed", f"{asked - answered:,}"],
-        ["… and answered late", f"{int(story.late.sum()):,}"],
-        ["Stray answers", story.stray_count],
-        ["Sittings", f"{len(story.starts_s)} of {len(head.sittings)}"],
-        ["Time in the stream", duration(float(np.max(story.at_s, initial=0.0)))],
-        ["Time by the clock", _wall_time(recording)],
-        ["Pace", {"real": "the wall clock", "fast": "virtual time"}.get(head.pace, head.pace)],
+        [say_as("total", "Decisions"), asked if asked == head.decisions else of_all(asked, head.decisions)],
+        [say_as("total", "Answered"), answered],
+        [say_as("total", "Missed"), asked - answered],
+        [say("… and answered late"), int(story.late.sum())],
+        [say("Stray answers"), story.stray_count],
+        [say_as("total", "Sittings"), of_all(len(story.starts_s), len(head.sittings))],
+        [say("Time in the stream"), with_unit(duration(float(np.max(story.at_s, initial=0.0))))],
+        [say("Time by the clock"), _wall_time(recording)],
+        [say("Pace"), pace(recording)],
     ]
-    return Table("Totals", ["", ""], rows, "" if recording.end else "The run was stopped before its end.")
+    return Table(say_as("total", "Totals"), ["", ""], rows, stopped(recording))
 
 
-def _wall_time(recording: Recording) -> str:
+def _wall_time(recording: Recording) -> Text:
     if recording.end is None:
         return NONE
-    started, ended = (datetime.fromisoformat(text) for text in (recording.head.started_at, recording.end.ended_at))
-    return duration((ended - started).total_seconds())
+    start, end = (datetime.fromisoformat(text) for text in (recording.head.started_at, recording.end.ended_at))
+    return with_unit(duration((end - start).total_seconds()))
 
 
 def _board(track: Track, scored: Mapping[str, Scored]) -> Table:
@@ -98,15 +116,20 @@ def _board(track: Track, scored: Mapping[str, Scored]) -> Table:
     out = [one.result for one in scored.values() if not one.result.valid]
     rows = [_place_cells(track, place) for place in places]
     others = [metric_title(metric) for metric in track.metrics[1:]]
-    columns = ["Rank", "Band", "Entrant", metric_title(track.ranks), "95 % interval", *others]
-    rows += [[NONE, NONE, Words.same(result.entrant), *[NONE] * (len(columns) - 3)] for result in out]
-    note = " ".join(f"{result.entrant} does not count: {'; '.join(result.invalid_because)}." for result in out)
-    return Table("Board", columns, rows, note, alone=True)
+    columns = [say_as("board", "Rank"), say_as("board", "Band"), say_as("board", "Entrant"),
+               metric_title(track.ranks), say("95 % interval"), *others]  # fmt: skip
+    rows += [[NONE, NONE, result.entrant, *[NONE] * (len(columns) - 3)] for result in out]
+    return Table(say_as("board", "Board"), columns, rows, sentences(*map(_not_counted, out)), alone=True)
+
+
+def _not_counted(result: Result) -> Words:
+    why = joined(map(recorded_text, result.invalid_because), Words("; ", "；"))
+    return say("{entrant} does not count: {why}.", entrant=result.entrant, why=why)
 
 
 def _place_cells(track: Track, place: Place) -> list[Cell]:
     first, unit = place.metrics[track.ranks.name], track.ranks.unit
-    interval = NONE if first.low is None else f"{number(first.low, unit)} – {number(first.high, unit)}"
-    others = [number(place.metrics[metric.name].value, metric.unit) for metric in track.metrics[1:]]
+    others = [measured(place.metrics[metric.name].value, metric.unit) for metric in track.metrics[1:]]
     band = NONE if place.band is None else chr(ord("A") + min(place.band - 1, 25))
-    return [str(place.rank), band, Words.same(place.entrant), number(first.value, unit), interval, *others]
+    spread = interval(first.low, first.high, unit)
+    return [str(place.rank), band, place.entrant, measured(first.value, unit), spread, *others]

@@ -28,6 +28,7 @@ import msgspec
 
 from palestra.errors import PalestraError, UnknownName, clip, refuse
 from palestra.records import Sitting
+from palestra.text import Text, say
 
 LOG, KEPT = "versions.jsonl", "versions"
 TEAM = re.compile(r"\w[\w .-]{0,39}")  # a file name everywhere: no separator, no leading dot, not too long
@@ -99,7 +100,11 @@ class Versions:
     def register(self, team: str, bundle: Path, at_s: float) -> Version:
         """Keep a copy of a bundle as the team's next version; refused when no window is open."""
         if not TEAM.fullmatch(team):
-            refuse("team", clip(team), "at most 40 letters, digits, spaces and . _ -, beginning with a letter or digit")
+            refuse(
+                say("team"),
+                clip(team),
+                say("at most 40 letters, digits, spaces and . _ -, beginning with a letter or digit"),
+            )
         window = self._open_window(at_s)
         home = self._home(team)
         fresh = home / f".{secrets.token_hex(8)}.part"
@@ -137,11 +142,19 @@ class Versions:
             if window.opens_s <= at_s < window.closes_s:
                 return window
         coming = [window for window in self._windows.values() if window.opens_s > at_s]
-        now = f"It is {_clock(at_s)} since the start of the run, and versions are frozen"
+        now = say("It is {clock} since the start of the run, and versions are frozen", clock=_clock(at_s))
         if not coming:
-            raise PalestraError(f"{now}: no other window opens in this run.")
+            raise PalestraError(say("{now}: no other window opens in this run.", now=now))
         opens, closes = _clock(coming[0].opens_s), _clock(coming[0].closes_s)
-        raise PalestraError(f"{now} until the window before {coming[0].before}, from {opens} to {closes}.")
+        raise PalestraError(
+            say(
+                "{now} until the window before {before}, from {opens} to {closes}.",
+                now=now,
+                before=coming[0].before,
+                opens=opens,
+                closes=closes,
+            )
+        )
 
     def _home(self, team: str) -> Path:
         home = self._folder / KEPT / team
@@ -177,11 +190,11 @@ class Versions:
         os.fsync(log.fileno())
 
 
-def _decoded(text: bytes, where: str) -> _Line:
+def _decoded(text: bytes, where: Text) -> _Line:
     try:
         return msgspec.json.decode(text, type=_Line)
     except msgspec.MsgspecError as error:
-        refuse(where, f"{clip(text)} ({error})", "a version as it was written; the log is never edited")
+        refuse(where, f"{clip(text)} ({error})", say("a version as it was written; the log is never edited"))
 
 
 def _clock(seconds: float) -> str:
@@ -199,7 +212,7 @@ def _copy(bundle: Path, target: Path, most_bytes: int) -> None:
         place.chmod(0o755 if os.fstat(file).st_mode & 0o111 else 0o644)
         count += 1
     if not count:
-        refuse(_shown(bundle), "a folder without files", "a bundle")
+        refuse(_shown(bundle), say("a folder without files"), say("a bundle"))
     for folder in (path for path in (target, *target.rglob("*")) if path.is_dir()):
         folder.chmod(0o755)
 
@@ -228,9 +241,17 @@ class _Allowance:
         self.files += 1
         self.bytes += size
         if self.files > MOST_FILES:
-            refuse(self.bundle, f"more than {MOST_FILES:,} files and folders", f"at most {MOST_FILES:,}")
+            refuse(
+                self.bundle,
+                say("more than {most_files:,} files and folders", most_files=MOST_FILES),
+                say("at most {most_files:,}", most_files=MOST_FILES),
+            )
         if self.bytes > self.most_bytes:
-            refuse(self.bundle, f"{self.bytes:,} bytes or more", f"at most {self.most_bytes:,}")
+            refuse(
+                self.bundle,
+                say("{bytes:,} bytes or more", bytes=self.bytes),
+                say("at most {most_bytes:,}", most_bytes=self.most_bytes),
+            )
 
 
 def _files(bundle: Path, most_bytes: int) -> Iterator[tuple[str, int]]:
@@ -247,9 +268,17 @@ def _opened(entry: str, at: int | None, parts: tuple[str, ...], allowance: _Allo
     name, mode = "/".join(parts), os.stat(entry, dir_fd=at, follow_symlinks=False).st_mode
     where = f"{allowance.bundle}: {clip(name)}" if name else allowance.bundle
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-        refuse(where, "a link" if stat.S_ISLNK(mode) else "neither a file nor a folder", "files and folders alone")
+        refuse(
+            where,
+            say("a link") if stat.S_ISLNK(mode) else say("neither a file nor a folder"),
+            say("files and folders alone"),
+        )
     if not name.isprintable() or len(parts) > MOST_DEEP:
-        refuse(where, "a name that is unprintable or too deep", f"printable names in at most {MOST_DEEP} folders")
+        refuse(
+            where,
+            say("a name that is unprintable or too deep"),
+            say("printable names in at most {most_deep} folders", most_deep=MOST_DEEP),
+        )
     opened = os.open(entry, READING, dir_fd=at)
     try:
         found = os.fstat(opened)  # not `mode`: something else may have taken its place

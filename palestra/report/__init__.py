@@ -7,7 +7,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.report import figures, page
-    from palestra.report.bilingual import book_of, in_both, only
+    from palestra.report.bilingual import only
     from palestra.report.figures import (
         ACCENT,
         FAINT,
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         INK,
         SECOND,
         SERIES,
+        Drawn,
         cumulative,
         direction_map,
         drawn,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         svg,
     )
     from palestra.report.images import (
+        ANSWER,
         BLANK,
         BLUE,
         CLASS_COLOURS,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         ORANGE,
         PAPER,
         SKY,
+        TRUTH,
         VERMILION,
         Colour,
         Image,
@@ -42,9 +45,33 @@ if TYPE_CHECKING:
         plane,
         png,
         read_image,
+        shortened,
+        words_drawn_in,
+        wrapped,
+        write,
+        written_px,
     )
-    from palestra.report.labels import as_text, column_title, error_name, metric_title
-    from palestra.report.page import Languages, Page, result_page, write_data_page, write_page, write_result
+    from palestra.report.labels import (
+        capital,
+        column_title,
+        error_axis,
+        interval,
+        label,
+        measured,
+        metric_axis,
+        metric_title,
+        track_title,
+        with_unit,
+    )
+    from palestra.report.page import (
+        Languages,
+        Page,
+        pictures_for,
+        result_page,
+        write_data_page,
+        write_page,
+        write_result,
+    )
     from palestra.report.video import write_film
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,7 +19,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palestra.records import Chart, Metric, Table
-from palestra.report.labels import as_text, column_title, metric_title
+from palestra.report.labels import BETTER_NOTES, NO_LABELS, as_text, column_title, label, metric_axis
+from palestra.text import Text, clipped, say, sentences, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ VARIABLES = {INK: "ink", FAINT: "line", ACCENT: "accent", SECOND: "second"}
 SERIES = (ACCENT, SECOND, "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 HEAT = "viridis"
 MIN_CELL = 3  # trials that a cell of a heat map must have for its mean to say something
-LABELLED_UNITS = 40  # units that a plot can name one by one
+LABELLED_UNITS, LETTERS = 40, 24  # units that a plot can name one by one, and how long such a name is
 STYLE: dict[str, Any] = {
     "font.size": 9.5, "axes.labelsize": 9.5, "text.parse_math": False,  # people's names may hold a $
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
@@ -46,6 +47,25 @@ STYLE: dict[str, Any] = {
 # Figures are laid out for the first; the second is as wide, and later ones are narrower.
 FONTS = "DejaVu Sans, Verdana, Noto Sans, Noto Sans CJK SC, Noto Sans SC, PingFang SC, Microsoft YaHei, sans-serif"
 _one_at_a_time = threading.RLock()
+
+
+class Drawn:
+    """The texts of one figure: it is drawn with what this gives, in English, and `chinese` is for its Chart.
+
+    What is no Words is data. Where it reads as a text of ours does, it is not translated: nobody's name is.
+    """
+
+    def __init__(self) -> None:
+        self.chinese: dict[str, str] = {}
+
+    def __call__(self, text: Text) -> str:
+        words = words_of(text)
+        english, chinese = words.in_language("en"), words.in_language("zh")
+        if isinstance(text, str):
+            self.chinese[english] = english
+        else:
+            self.chinese.setdefault(english, chinese)
+        return english
 
 
 def drawn(draw: Callable[P, R]) -> Callable[P, R]:
@@ -82,24 +102,26 @@ def svg(figure: Figure) -> str:
 
 
 @drawn
-def cumulative(values: Mapping[str, ArrayLike], xlabel: str, title: str = "Cumulative error") -> Chart:
+def cumulative(values: Mapping[Text, ArrayLike], xlabel: Text, title: Text = "") -> Chart:
     """Which share of the trials has at most this error; one curve per name."""
+    text = Drawn()
     curves = {name: np.sort(_finite(numbers)) for name, numbers in values.items()}
     curves = {name: numbers for name, numbers in curves.items() if numbers.size}
     figure, axes = _sheet()
     limit = _limit(list(curves.values()))
     for (name, numbers), colour in zip(curves.items(), cycle(SERIES), strict=False):
         shares = np.linspace(0, 1, 401)  # enough for the eye, however many trials there are
-        axes.plot(_at(numbers, shares), shares, color=colour, linewidth=1.8, label=name)
+        axes.plot(_at(numbers, shares), shares, color=colour, linewidth=1.8, label=text(name))
         if len(curves) == 1:
-            _mark_shares(axes, numbers, limit, xlabel)
-    axes.set(xlabel=xlabel, ylabel="share of trials", xlim=(0, limit), ylim=(0, 1.02))
+            _mark_shares(axes, numbers, limit, degree="°" if "°" in str(xlabel) else "")
+    axes.set(xlabel=text(xlabel), ylabel=text(say("share of trials")), xlim=(0, limit), ylim=(0, 1.02))
     axes.grid(True)
     if len(curves) > 1:
         axes.legend(loc="lower right")
     beyond = [float((numbers > limit).mean()) for numbers in curves.values()]
-    note = f"{100 * max(beyond):.2g}\u00a0% of the trials lie beyond the right edge." if any(beyond) else ""
-    return Chart(title, svg(figure), note)
+    share = f"{100 * max(beyond):.2g}" if any(beyond) else ""
+    note = say("{share}\u00a0% of the trials lie beyond the right edge.", share=share) if share else ""
+    return Chart(title or say("Cumulative error"), svg(figure), note, text.chinese)
 
 
 @drawn
@@ -107,10 +129,11 @@ def direction_map(
     yaw: ArrayLike,
     pitch: ArrayLike,
     error: ArrayLike,
-    label: str = "mean error (°)",
-    title: str = "Error by gaze direction",
+    shown_as: Text = "",
+    title: Text = "",
 ) -> Chart:
     """The error against a direction: the mean in each cell, and dots where too few trials make a mean."""
+    text = Drawn()
     points = np.column_stack([np.asarray(column, np.float64) for column in (yaw, pitch, error)])
     points = points[np.isfinite(points).all(axis=1)]
     edges = _edges(points[:, :2], cells=int(np.clip(np.sqrt(len(points) / MIN_CELL), 6, 24)))
@@ -123,18 +146,28 @@ def direction_map(
         low, high, clipped = _heat_range(means[shown])
         mesh = axes.pcolormesh(*edges, np.where(shown, means, np.nan).T, cmap=HEAT, vmin=low, vmax=high)
         extend = "max" if clipped else "neither"
-        figure.colorbar(mesh, ax=axes, extend=extend, label=label, aspect=25).outline.set_visible(False)
+        scale = text(shown_as or say("mean error (°)"))
+        figure.colorbar(mesh, ax=axes, extend=extend, label=scale, aspect=25).outline.set_visible(False)
     rare = _of_cells(~shown, edges, x, y)
     axes.plot(x[rare], y[rare], ".", color=INK, markersize=2, alpha=0.6)
-    axes.set(xlabel="yaw (°)", ylabel="pitch (°)", aspect="equal")
+    axes.set(xlabel=text(say("yaw (°)")), ylabel=text(say("pitch (°)")), aspect="equal")
     width = edges[0][1] - edges[0][0]
-    note = f"Mean of each {width:g}° × {width:g}° cell. Cells with fewer than {MIN_CELL} trials show them as dots."
-    return Chart(title, svg(figure), note)
+    note = sentences(
+        say("Mean of each {width}° × {width}° cell.", width=f"{width:g}"),
+        say("Cells with fewer than {least} trials show them as dots.", least=MIN_CELL),
+    )
+    return Chart(title or say("Error by gaze direction"), svg(figure), note, text.chinese)
 
 
 @drawn
-def per_unit(rows: Sequence[Mapping[str, Any]], metric: Metric, overall: float | None = None) -> Chart:
+def per_unit(
+    rows: Sequence[Mapping[str, Any]],
+    metric: Metric,
+    overall: float | None = None,
+    labels: Mapping[str, Text] = NO_LABELS,
+) -> Chart:
     """A metric for each unit (the rows' first column), best first; `overall` is drawn as a line."""
+    text = Drawn()
     unit = next(iter(rows[0]), "unit") if rows else "unit"
     known = [row for row in rows if row.get(metric.name) is not None and np.isfinite(row[metric.name])]
     known.sort(key=lambda row: row[metric.name], reverse=metric.better == "higher")
@@ -142,20 +175,22 @@ def per_unit(rows: Sequence[Mapping[str, Any]], metric: Metric, overall: float |
     named = len(values) <= LABELLED_UNITS
     figure, axes = _sheet(5.2, min(max(0.21 * len(values) + 0.9, 2.2), 9.0) if named else 3.4)
     if named:
-        _dots_named(axes, [as_text(row[unit]) for row in known], values)
+        _dots_named(axes, [text(clipped(as_text(row[unit]), LETTERS)) for row in known], values)
     else:
-        _dots_ranked(axes, values, unit)
+        _dots_ranked(axes, values, text(say("{unit}, best first", unit=label(unit, labels))))
     value_axis = axes.xaxis if named else axes.yaxis
-    value_axis.set_label_text(f"{metric_title(metric)}{' (°)' if metric.unit == 'deg' else ''}")
+    value_axis.set_label_text(text(metric_axis(metric)))
     if overall is not None:
         (axes.axvline if named else axes.axhline)(overall, color=SECOND, linewidth=1.2, linestyle=(0, (4, 3)))
-    note = f"{column_title(metric.better)} is better." + (" Dashed: over all trials." if overall is not None else "")
-    return Chart(f"Each {column_title(unit).lower()}, best first", svg(figure), note)
+    dashed = say("Dashed: over all trials.") if overall is not None else ""
+    note = sentences(say(BETTER_NOTES[metric.better]), dashed)
+    return Chart(say("Each {unit}, best first", unit=label(unit, labels)), svg(figure), note, text.chinese)
 
 
 @drawn
 def gaze_distribution(splits: Mapping[str, pl.DataFrame]) -> Chart:
     """Where people look (yaw_deg, pitch_deg), one panel per split on common axes."""
+    text = Drawn()
     tables = {name: table.select("yaw_deg", "pitch_deg").drop_nulls().to_numpy() for name, table in splits.items()}
     everything = np.concatenate(list(tables.values())) if tables else np.empty((0, 2))
     edges = _edges(everything, cells=min(60, 12 + len(everything) // 100))
@@ -165,30 +200,35 @@ def gaze_distribution(splits: Mapping[str, pl.DataFrame]) -> Chart:
     figure, panels = _panels(max(len(tables), 1), 3.1 * len(tables) + 1.1, 2.9 * _aspect(edges) + 0.8)
     for axes, name, share in zip(panels, tables, shares, strict=False):
         drawing = axes.imshow(share.T, origin="lower", extent=extent, cmap=HEAT, vmin=0, vmax=top, interpolation="none")
-        axes.set_title(f"{name} ({len(tables[name]):,})", fontsize=10)
-        axes.set(xlabel="yaw (°)")
-    panels[0].set(ylabel="pitch (°)")
+        axes.set_title(text(say("{split} ({count:,})", split=label(name), count=len(tables[name]))), fontsize=10)
+        axes.set(xlabel=text(say("yaw (°)")))
+    panels[0].set(ylabel=text(say("pitch (°)")))
     if tables:
-        figure.colorbar(drawing, ax=panels, label="% of the split", aspect=25).outline.set_visible(False)
-    return Chart("Gaze directions", svg(figure), "Labelled frames of each split, on one colour scale.")
+        figure.colorbar(drawing, ax=panels, label=text(say("% of the split")), aspect=25).outline.set_visible(False)
+    note = say("Labelled frames of each split, on one colour scale.")
+    return Chart(say("Gaze directions"), svg(figure), note, text.chinese)
 
 
 @drawn
 def label_ratio(frames: pl.DataFrame) -> Chart:
     """The ratio of labelled frames in each sequence (sequence, labelled), in decreasing order."""
+    text = Drawn()
     by = frames.group_by("sequence").agg(pl.len().alias("frames"), pl.col("labelled").sum().alias("labels"))
     ratios = (by["labels"] / by["frames"]).sort(descending=True).to_numpy()
     figure, axes = _sheet(7.2, 3.0)
     axes.stairs(100 * ratios, np.arange(len(ratios) + 1), fill=True, color=ACCENT, alpha=0.85)
-    axes.set(xlabel="sequence, in decreasing order", ylabel="labelled frames (%)", xlim=(0, max(len(ratios), 1)))
+    axes.set(xlabel=text(say("sequence, in decreasing order")), ylabel=text(say("labelled frames (%)")))
+    axes.set_xlim(0, max(len(ratios), 1))
     axes.set_ylim(bottom=0)
     axes.grid(True, axis="y")
     labels = int(frames["labelled"].sum())
-    note = (
-        f"{by.height:,} sequences with {_range(by['labels'])} labels and {_range(by['frames'])} frames each; "
-        f"{labels:,} of {frames.height:,} frames are labelled ({100 * labels / max(frames.height, 1):.1f}\u00a0%)."
-    )
-    return Chart("Labelled frames of each sequence", svg(figure), note)
+    note = say(
+        "{sequences:,} sequences with {labels} labels and {frames} frames each; {labelled:,} of {all:,} frames are "
+        "labelled ({share:.1f}\u00a0%).",
+        sequences=by.height, labels=_range(by["labels"]), frames=_range(by["frames"]), labelled=labels,
+        all=frames.height, share=100 * labels / max(frames.height, 1),
+    )  # fmt: skip
+    return Chart(say("Labelled frames of each sequence"), svg(figure), note, text.chinese)
 
 
 def people_table(
@@ -206,9 +246,10 @@ def people_table(
     if total:
         rows["total"] = {column: sum(row.get(column) or 0 for row in rows.values()) for column in columns}
     columns = [column for column in columns if column != UNDER_AGE or any(row.get(column) for row in rows.values())]
-    cells = [[name, *(row.get(column) for column in columns)] for name, row in rows.items()]
-    note = "" if disjoint else "Some people are in more than one split."
-    return Table("People and pictures", ["Split", *map(column_title, columns)], cells, note, total=total)
+    cells = [[label(name), *(row.get(column) for column in columns)] for name, row in rows.items()]
+    note = "" if disjoint else say("Some people are in more than one split.")
+    titles = [column_title("split"), *map(column_title, columns)]
+    return Table(say("People and pictures"), titles, cells, note, total=total)
 
 
 UNDER_AGE = "under 21"
@@ -265,9 +306,8 @@ def _limit(curves: list[NDArray[np.float64]]) -> float:
     return limit if limit > 0 else 1.0
 
 
-def _mark_shares(axes: Axes, numbers: NDArray[np.float64], limit: float, xlabel: str) -> None:
+def _mark_shares(axes: Axes, numbers: NDArray[np.float64], limit: float, degree: str) -> None:
     """Thin lines from P50 and P95 to both axes, with their values."""
-    degree = "°" if "°" in xlabel else ""
     for share, height in ((0.5, 0.05), (0.95, 0.14)):  # low down and not on one line: the curve is never there
         value = float(_at(numbers, np.array([share]))[0])
         axes.plot([0, value, value], [share, share, 0], color=INK, linewidth=0.7, linestyle=(0, (2, 2)))
@@ -317,15 +357,15 @@ def _dots_named(axes: Axes, names: list[str], values: list[float]) -> None:
     places = np.arange(len(values))
     axes.hlines(places, 0, values, color=FAINT, linewidth=1.2)
     axes.plot(values, places, "o", color=ACCENT, markersize=5)
-    axes.set_yticks(places, [name if len(name) <= 24 else f"{name[:23]}…" for name in names])
+    axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0)
     axes.set(xlim=(0, None), ylim=(len(values) - 0.4, -0.6))
     axes.spines["left"].set_visible(False)
 
 
-def _dots_ranked(axes: Axes, values: list[float], unit: str) -> None:
+def _dots_ranked(axes: Axes, values: list[float], xlabel: str) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, "o", color=ACCENT, markersize=2.5, rasterized=len(values) > 2000)
-    axes.set(xlabel=f"{column_title(unit).lower()}, best first", ylim=(0, None))
+    axes.set(xlabel=xlabel, ylim=(0, None))
     axes.grid(True, axis="y")
 
 

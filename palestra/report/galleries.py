@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from palestra.errors import PalestraError, Refused
-from palestra.records import Gallery, Text, Track
-from palestra.report.labels import error_name, error_unit
-from palestra.text import Words, number
+from palestra.records import Gallery, Track
+from palestra.report.labels import error_unit
+from palestra.text import Text, Words, joined, number, say, say_count, sentences
 
 WORST, MEDIAN, SAMPLES = 12, 4, 12  # trials that are pictured
 PICTURE_WIDTH = 1000  # pixels; wider ones are made smaller, to keep pages light
@@ -24,18 +24,26 @@ def galleries(track: Track, rows: pl.DataFrame, data: Path) -> Iterator[Gallery]
     scored = rows.filter(pl.col(track.display.error).is_not_null())  # those that are not evaluated have no error
     answered = answered_of(scored).sort(track.display.error, descending=True, maintain_order=True)
     gaps = scored.height - answered.height
-    more = f"{gaps:,} more trial{'s' * (gaps != 1)} had no answer; they are charged as the rules say." if gaps else ""
+    more = _without_answer(gaps) if gaps else ""
     worst = answered.filter(pl.col(track.display.error) > 0).head(WORST)
     if worst.height or gaps:
-        pictures = _all_pictured(track, data, worst) or [("no answer", b"")]
-        yield Gallery("Worst trials", pictures, f"{track.display.pictured} {more}".strip())
+        pictures = _all_pictured(track, data, worst) or [(say("no answer"), b"")]
+        yield Gallery(say("Worst trials"), pictures, sentences(track.display.pictured, more))
     elif answered.height:
         some = answered.gather_every(-(-answered.height // WORST))
-        note = f"{track.display.pictured} No trial has an error.".strip()
-        yield Gallery("Some trials", _all_pictured(track, data, some), note)
+        note = sentences(track.display.pictured, say("No trial has an error."))
+        yield Gallery(say("Some trials"), _all_pictured(track, data, some), note)
     if answered.height > WORST and (worst.height or gaps):
         middle = answered.slice(max(answered.height // 2 - MEDIAN // 2, WORST), MEDIAN)
-        yield Gallery("Median trials", _all_pictured(track, data, middle), track.display.pictured)
+        yield Gallery(say("Median trials"), _all_pictured(track, data, middle), track.display.pictured)
+
+
+def _without_answer(count: int) -> Words:
+    return say_count(
+        "{count} more trial had no answer; they are charged as the rules say.",
+        "{count} more trials had no answer; they are charged as the rules say.",
+        count,
+    )
 
 
 def answered_of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -53,13 +61,13 @@ def samples(track: Track, data: Path) -> list[tuple[Text, bytes]]:
         return []
     chosen = trials.gather_every(max(trials.height // SAMPLES, 1)).head(SAMPLES)
     try:
-        return [(Words.same(str(row["trial"])), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
+        return [(str(row["trial"]), _picture(track, data, row)) for row in chosen.iter_rows(named=True)]
     except (KeyError, TypeError):
         files = _spread_files(data, SAMPLES, HIDDEN | set(track.dataset.hidden))
         root = os.path.commonpath([data, *files[:1]] if len(files) < 2 else files)  # what all names share says nothing
         names = [str(file.relative_to(root).with_suffix("")) for file in files]
         images = (at_most(read_image(file), PICTURE_WIDTH // 2) for file in files)
-        return [(Words.same(name), png(image)) for name, image in zip(names, images, strict=True)]
+        return [(name, png(image)) for name, image in zip(names, images, strict=True)]
 
 
 def _all_pictured(track: Track, data: Path, rows: pl.DataFrame) -> list[tuple[Text, bytes]]:
@@ -72,16 +80,14 @@ def _pictured(track: Track, data: Path, row: Mapping[str, Any]) -> tuple[Text, b
         return caption, _picture(track, data, row)
     except (KeyError, TypeError, ValueError, OSError, PalestraError):
         # A page with a gap is better than none.
-        return Words(f"{caption.en} · no picture", f"{caption.zh} · 无图片"), b""
+        return say("{caption} · no picture", caption=caption), b""
 
 
 def _caption(track: Track, row: Mapping[str, Any]) -> Words:
     """Which trial it is, and what it came to."""
     error = number(row[track.display.error], error_unit(track))
-    said = (
-        track.display.caption(row) if track.display.caption else Words(f"{error_name(track)} {error}", f"误差 {error}")
-    )
-    return Words(f"{row['trial']} · {said.en}", f"{row['trial']} · {said.zh}")
+    said = track.display.caption(row) if track.display.caption else say("error {error}", error=error)
+    return joined((str(row["trial"]), said), " · ")
 
 
 def _picture(track: Track, data: Path, row: Mapping[str, Any]) -> bytes:

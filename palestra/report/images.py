@@ -1,12 +1,20 @@
-"""Pictures for reports: eyes, masks laid over them, points on a plan. All are RGB, eight bits a channel."""
+"""Pictures for reports: eyes, masks laid over them, points on a plan. All are RGB, eight bits a channel.
+
+Words in them are in one language, that of `words_drawn_in`: `write` puts them there, in letters that OpenCV brings.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from palestra.text import Text, in_language, say, say_as
 
 Image = NDArray[np.uint8]
 Colour = tuple[int, int, int]
@@ -18,15 +26,70 @@ CLASS_COLOURS: Mapping[int, Colour] = {1: SKY, 2: ORANGE, 3: PURPLE}  # sclera, 
 DARK, AXIS, GRID, PAPER, BLANK = (60, 64, 70), (160, 165, 172), (225, 228, 232), (255, 255, 255), (205, 208, 212)
 SIDE = 400  # pixels of a plan, as high as the eye pictures beside it
 MARGIN = 10
+TRUTH, ANSWER = say_as("picture", "truth"), say_as("picture", "answer")
+_language: ContextVar[str] = ContextVar("language", default="en")
 
 
-def read_image(file: Path, missing: str = "no picture in this data set") -> Image:
+@contextmanager
+def words_drawn_in(language: str) -> Iterator[None]:
+    """Pictures and films that are made meanwhile have their words in this language."""
+    before = _language.set(language)
+    try:
+        yield
+    finally:
+        _language.reset(before)
+
+
+def write(
+    image: Image, text: Text, at: tuple[int, int], colour: Colour = DARK, size: int = 20, weight: int = 400
+) -> int:
+    """Write a line, its letters `size` pixels high, from the left end of its base line; returns where it ends."""
+    (end, _), _ = cv2.putText(image, _chosen(text), at, colour, _font(), size, weight)
+    return int(end)
+
+
+def written_px(text: Text, size: int = 20, weight: int = 400) -> int:
+    """How wide a line comes out."""
+    left, _, width, _ = cv2.getTextSize((1, 1), _chosen(text), (0, 0), _font(), size, weight)
+    return int(left + width)
+
+
+def wrapped(text: Text, width_px: int, size: int = 20) -> list[str]:
+    """A text in lines of at most this width; Chinese may be parted between any two letters."""
+    lines, line = [], ""
+    for part in re.findall(r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", _chosen(text)):
+        if line and written_px((line + part).rstrip(), size) > width_px:
+            lines.append(line.rstrip())
+            line = ""
+        line += part if line or part.strip() else ""
+    return [*lines, line]
+
+
+def shortened(text: Text, width_px: int, size: int = 20, weight: int = 400) -> str:
+    """A line of at most this width, with an ellipsis where it was cut."""
+    words = _chosen(text)
+    if written_px(words, size, weight) <= width_px:
+        return words
+    while words and written_px(f"{words}…", size, weight) > width_px:
+        words = words[:-1]
+    return f"{words}…"
+
+
+def _chosen(text: Text) -> str:
+    return in_language(text, _language.get())
+
+
+def _font() -> cv2.FontFace:
+    return cv2.FontFace("sans")  # Latin, Greek and Chinese letters, whatever fonts a machine has
+
+
+def read_image(file: Path, missing: Text = "") -> Image:
     """A picture from disk; where there is none, a grey card that says so, so that a report can go on."""
     if not file.is_file():
-        return _card(missing)
+        return _card(missing or say("no picture in this data set"))
     image = cv2.imdecode(np.fromfile(file, np.uint8), cv2.IMREAD_COLOR) if file.stat().st_size else None
     if image is None:
-        return _card("this picture cannot be read")
+        return _card(say("this picture cannot be read"))
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
 
 
@@ -103,10 +166,9 @@ def at_most(image: Image, width: int) -> Image:
     return image if image.shape[1] <= width else _scaled(_rgb(image), width / image.shape[1])
 
 
-def _card(words: str) -> Image:
-    card = np.full((SIDE, 640, 3), BLANK, np.uint8)
-    (width, height), _ = cv2.getTextSize(words, cv2.FONT_HERSHEY_SIMPLEX, 0.8, 1)
-    _write(card, words, ((640 - width) // 2, (SIDE + height) // 2), 0.8)
+def _card(text: Text) -> Image:
+    card, size = np.full((SIDE, 640, 3), BLANK, np.uint8), 24
+    write(card, text, ((640 - written_px(text, size)) // 2, (SIDE + size) // 2), size=size)
     return card
 
 
@@ -159,10 +221,10 @@ def _draw_legend(image: Image, with_answer: bool) -> None:
     top = SIDE - MARGIN - 36
     cv2.rectangle(image, (MARGIN + 1, top), (MARGIN + 232, SIDE - MARGIN - 1), PAPER, cv2.FILLED)
     _draw_truth(image, (MARGIN + 18, top + 18))
-    _write(image, "truth", (MARGIN + 34, top + 25), 0.65)
+    write(image, TRUTH, (MARGIN + 34, top + 25))
     if with_answer:
         _draw_answer(image, (MARGIN + 126, top + 18))
-        _write(image, "answer", (MARGIN + 144, top + 25), 0.65)
+        write(image, ANSWER, (MARGIN + 144, top + 25))
 
 
 def _draw_truth(image: Image, at: tuple[int, int]) -> None:
@@ -171,7 +233,3 @@ def _draw_truth(image: Image, at: tuple[int, int]) -> None:
 
 def _draw_answer(image: Image, at: tuple[int, int]) -> None:
     cv2.circle(image, at, 9, VERMILION, 3, cv2.LINE_AA)
-
-
-def _write(image: Image, words: str, at: tuple[int, int], size: float) -> None:
-    cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, size, DARK, 1, cv2.LINE_AA)

@@ -7,6 +7,7 @@ import numpy as np
 from palestra.errors import PalestraError
 from palestra.formats import replacing
 from palestra.records import Film
+from palestra.text import say
 
 
 def write_film(film: Film, file: Path) -> int:
@@ -24,6 +25,6 @@ def write_film(film: Film, file: Path) -> int:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(even), format="rgb24")))
             count += 1
         if not count:
-            raise PalestraError(f"{file}: there are no pictures to make a film of.")
+            raise PalestraError(say("{file}: there are no pictures to make a film of.", file=file))
         container.mux(stream.encode())
     return count

@@ -14,6 +14,7 @@ from palestra.errors import PalestraError
 from palestra.sandbox import landlock, seccomp
 from palestra.sandbox.launch import PYTHON, Backend, Limits, start
 from palestra.sandbox.running_program import Running
+from palestra.text import joined, say
 
 PROBE_LIMITS = Limits(memory_bytes=1 << 29, pids=32, cpu_s=5, wall_s=10, tmp_bytes=1 << 20)
 # It prints what it could do that it must not, and that it got to the end.
@@ -50,7 +51,7 @@ def choose(trusted: bool = False) -> Backend:
     found = "; ".join(
         f"{backend.name}: {backend.reason} To get it: {backend.advice}" for backend in probe() if backend.advice
     )
-    raise PalestraError(f"No sandbox works on this machine, and the program is not trusted. {found}")
+    raise PalestraError(say("No sandbox works on this machine, and the program is not trusted. {found}", found=found))
 
 
 @cache
@@ -118,9 +119,9 @@ def _judge(backend: Backend, running: Running) -> str:
     lines = [line for line in running.output.splitlines() if line.startswith("PROBE ")]
     if not lines:
         said = running.output.strip().splitlines()[-1:]
-        raise PalestraError(f"{running.why()}{': ' if said else ''}{''.join(said)[:300]}.")
+        raise PalestraError(joined([running.why(), *(line[:300] for line in said)], ": "))
     if lines[0] != "PROBE nothing":
-        raise PalestraError(f"a program in it {lines[0].removeprefix('PROBE ')}.")
+        raise PalestraError(say("a program in it {removeprefix}.", removeprefix=lines[0].removeprefix("PROBE ")))
     report = running.report
     assert report is not None
     parts = ["own namespaces"] if backend.namespaces else []

@@ -22,6 +22,7 @@ from palestra.errors import PalestraError
 from palestra.sandbox import visible_files
 from palestra.sandbox.plan import SOCKET_FD, Plan
 from palestra.sandbox.running_program import Running
+from palestra.text import say
 
 PYTHON = sys.executable  # the interpreter that programs are run with; it is the same one inside
 GIB = 1 << 30
@@ -136,7 +137,7 @@ def minimal_environment(bundle: str, site: str | None) -> dict[str, str]:
 def _pair(folder: Path, inside: str, alone: bool) -> tuple[str, str]:
     real = os.path.realpath(folder)
     if not Path(real).is_dir():
-        raise PalestraError(f"{folder} is no folder.")
+        raise PalestraError(say("{folder} is no folder.", folder=folder))
     return real, inside if alone else real
 
 
@@ -144,7 +145,7 @@ def _file_pair(file: Path, inside: str, alone: bool) -> tuple[str, str]:
     """A file alone, and not its folder: nothing can be put beside it, and a limit on the size of files bounds it."""
     real = os.path.realpath(file)
     if not Path(real).is_file():
-        raise PalestraError(f"{file} is no file.")
+        raise PalestraError(say("{file} is no file.", file=file))
     return real, f"{inside}/{file.name}" if alone else real
 
 
@@ -163,5 +164,8 @@ def _check_reachable(backend: Backend, alone: bool, pairs: Sequence[tuple[str, s
     closed = closed or ("" if alone else visible_files.closed_to_others(source for source, _ in pairs))
     if closed:
         raise PalestraError(
-            f"{closed} is closed to other users, and a program runs as a user without privileges: chmod o+rX it."
+            say(
+                "{closed} is closed to other users, and a program runs as a user without privileges: chmod o+rX it.",
+                closed=closed,
+            )
         )

@@ -15,20 +15,20 @@ import msgspec
 
 from palestra.sandbox import output
 from palestra.sandbox.plan import Plan
-from palestra.text import human_bytes
+from palestra.text import Words, human_bytes, message, say
 
 KEEPER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from palestra.sandbox.keeper import main; main()"
 ROOT = Path(__file__).parent.parent.parent
 KILL_S = 8.0  # the keeper itself gives up after five
 SIGNALS = {
-    signal.SIGSEGV: "a bad memory access",
-    signal.SIGBUS: "a bad memory access",
-    signal.SIGABRT: "it gave up",
-    signal.SIGFPE: "a bad calculation",
-    signal.SIGILL: "a bad instruction",
-    signal.SIGSYS: "a forbidden system call",
-    signal.SIGXFSZ: "a file grew too large",
-    signal.SIGKILL: "killed from inside, or short of memory",
+    signal.SIGSEGV: message("a bad memory access"),
+    signal.SIGBUS: message("a bad memory access"),
+    signal.SIGABRT: message("it gave up"),
+    signal.SIGFPE: message("a bad calculation"),
+    signal.SIGILL: message("a bad instruction"),
+    signal.SIGSYS: message("a forbidden system call"),
+    signal.SIGXFSZ: message("a file grew too large"),
+    signal.SIGKILL: message("killed from inside, or short of memory"),
 }
 
 
@@ -99,10 +99,10 @@ class Running:
                 self._keeper.kill()  # the program dies with it
                 self.wait()
 
-    def why(self) -> str:
+    def why(self) -> Words:
         """How it ended, in words for people; that it runs, while it does."""
         if not self.wait(0) or self._report is None:
-            return "it is running"
+            return say("it is running")
         return words_of(self._report, self.plan)
 
     @property
@@ -132,24 +132,39 @@ class Running:
         self.close()
 
 
-def words_of(report: Report, plan: Plan) -> str:
-    reasons = {
-        "killed": "killed by us",
-        "wall": f"killed: it ran longer than {plan.wall_s:g} s",
-        "cpu": f"killed: it used more than {plan.cpu_s:g} s of processor time",
-        "memory": f"killed: it used more than {human_bytes(plan.memory_bytes)} of memory",
-        "tmp": f"killed: it wrote more than {human_bytes(plan.tmp_bytes)} of temporary files",
-        "broken": f"it was never started: {report.broken}",
-    }
-    left = "" if report.clean or report.cause == "broken" else "; some of its processes could not be killed"
-    return reasons.get(report.cause, _ended(report.code)) + left
+def words_of(report: Report, plan: Plan) -> Words:
+    why = _why(report, plan)
+    if report.clean or report.cause == "broken":
+        return why
+    return say("{why}; some of its processes could not be killed", why=why)
 
 
-def _ended(code: int) -> str:
+def _why(report: Report, plan: Plan) -> Words:
+    match report.cause:
+        case "killed":
+            return say("killed by us")
+        case "wall":
+            return say("killed: it ran longer than {limit:g} s", limit=plan.wall_s)
+        case "cpu":
+            return say("killed: it used more than {limit:g} s of processor time", limit=plan.cpu_s)
+        case "memory":
+            return say("killed: it used more than {limit} of memory", limit=human_bytes(plan.memory_bytes))
+        case "tmp":
+            return say("killed: it wrote more than {limit} of temporary files", limit=human_bytes(plan.tmp_bytes))
+        case "broken":
+            return say("it was never started: {why}", why=report.broken)
+        case _:
+            return _ended(report.code)
+
+
+def _ended(code: int) -> Words:
     if code >= 0:
-        return f"ended by itself with exit code {code}"
+        return say("ended by itself with exit code {code}", code=code)
     try:
         number = signal.Signals(-code)
     except ValueError:
-        return f"ended by signal {-code}"
-    return f"ended by signal {-code} ({number.name}{': ' if number in SIGNALS else ''}{SIGNALS.get(number, '')})"
+        return say("ended by signal {number}", number=-code)
+    if number not in SIGNALS:
+        return say("ended by signal {number} ({name})", number=-code, name=number.name)
+    cause = say(SIGNALS[number])
+    return say("ended by signal {number} ({name}: {cause})", number=-code, name=number.name, cause=cause)

@@ -14,6 +14,7 @@ from palestra.metrics.bootstrap import INTERVAL_SHARES, MIN_UNITS
 from palestra.metrics.quantiles import position
 from palestra.records import Estimate, Metric, Track
 from palestra.scoring.score import RESAMPLES, Scored, draw
+from palestra.text import say
 
 AT_ONCE = 16  # entries that are compared with a band's first in one go
 
@@ -37,7 +38,9 @@ def board(track: Track, entries: Sequence[Scored]) -> list[Place]:
     names = [entry.result.entrant for entry in entries]
     for name in names:
         if names.count(name) > 1:
-            raise PalestraError(f"Two entries are called {name!r}. Tell them apart with --entrant when scoring.")
+            raise PalestraError(
+                say("Two entries are called {name!r}. Tell them apart with --entrant when scoring.", name=name)
+            )
     standing = partial(_standing, _deciding(track))
     ordered = sorted(entries, key=standing)
     spots = placed([standing(entry) for entry in ordered], _resampled(track, ordered), track.ranks)
@@ -113,6 +116,10 @@ def _require_same_trials(track: Track, entries: Sequence[Scored]) -> None:
     seen = {(entry.result.provenance.data, str(entry.result.provenance.settings)) for entry in entries}
     if len(seen) > 1:
         raise PalestraError(
-            f"{track.id}: these results were scored on {len(seen)} different data sets or settings; "
-            "a board compares results on one."
+            say(
+                "{id}: these results were scored on {number} different data sets or settings; a board "
+                "compares results on one.",
+                id=track.id,
+                number=len(seen),
+            )
         )

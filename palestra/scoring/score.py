@@ -7,7 +7,7 @@ import inspect
 import math
 import platform
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -20,9 +20,10 @@ import numpy as np
 import polars as pl
 
 import palestra
-from palestra.errors import Faults, PalestraError, Refused
+from palestra.errors import Faults, PalestraError, Refused, clip
 from palestra.metrics.bootstrap import MIN_UNITS, draw_weights, interval
 from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
+from palestra.text import OR, joined, say
 
 ABOUT = {"latency_s": pl.Float64, "note": pl.String}  # beside what the answer says
 RESAMPLES = 1000
@@ -54,7 +55,12 @@ def load(track: Track, data: Path) -> Sheet:
         double = table.filter(table["trial"].is_duplicated())
         if not double.is_empty():
             raise PalestraError(
-                f"{data}: {double['trial'][0]} is in the {name} more than once. Look for double rows in its tables."
+                say(
+                    "{data}: {double} is in the {name} more than once. Look for double rows in its tables.",
+                    data=data,
+                    double=double["trial"][0],
+                    name=name,
+                )
             )
     shown = [
         name for name in trials.columns if name in (*track.units, *track.display.groups) and name not in truth.columns
@@ -63,7 +69,9 @@ def load(track: Track, data: Path) -> Sheet:
     joined = truth.join(public, on="trial", how="left", maintain_order="left")
     unknown = joined.filter(pl.col(" at").is_null())
     if not unknown.is_empty():
-        raise PalestraError(f"{data}: its truth has {unknown['trial'][0]}, which is none of its trials.")
+        raise PalestraError(
+            say("{data}: its truth has {unknown}, which is none of its trials.", data=data, unknown=unknown["trial"][0])
+        )
     return Sheet(trials, joined.drop(" at"), joined[" at"], digest(track, trials, truth))
 
 
@@ -79,13 +87,16 @@ def score(
     """Score answers against the truth."""
     rows = score_trials(track, sheet, answers, advance)
     provenance = _provenance(track, sheet.digest, digest(track, answers), seed, sandbox)
-    return Scored(summarise(track, rows, entrant, provenance), rows)
+    result = summarise(track, rows, entrant, provenance)
+    _require_numbers(track, sheet, answers, result)
+    return Scored(result, rows)
 
 
 def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Advance | None = None) -> pl.DataFrame:
     """The scores of each trial, in the order of the truth. A trial without an answer keeps its row and is charged."""
     columns = [name for name in answers.columns if name not in ("trial", *ABOUT)]
     truth = sheet.truth
+    _require_own_columns(columns, truth)
     rows = _aligned(sheet, answers)
     unanswered = pl.all_horizontal(pl.col(name).is_null() for name in columns)
     gaps = rows.filter(unanswered)
@@ -130,7 +141,9 @@ def unit_of(track: Track, rows: pl.DataFrame) -> str:
     for name in track.units:
         if name in rows.columns:
             return name
-    raise PalestraError(f"{track.id}: neither its trials nor its truth has a column {' or '.join(track.units)}.")
+    raise PalestraError(
+        say("{id}: neither its trials nor its truth has a column {units}.", id=track.id, units=joined(track.units, OR))
+    )
 
 
 def draw(rows: pl.DataFrame, unit: str, resamples: int, seed: int) -> Draws:
@@ -156,6 +169,15 @@ def digest(track: Track, *tables: pl.DataFrame) -> str:
             plain = column.dtype.is_numeric() and column.null_count() == 0
             sha.update(column.to_numpy().tobytes() if plain else msgspec.json.encode(column.to_list()))
     return f"sha256:{sha.hexdigest()}"
+
+
+def _require_own_columns(columns: Iterable[str], truth: pl.DataFrame) -> None:
+    """A file must not bring columns that scoring takes for its own; a track's template says which it may bring."""
+    faults = Faults()
+    for name in columns:
+        if name in truth.columns:
+            faults.add(say("the answers"), say("a column {name}", name=clip(name)), say("no column that the truth has"))
+    faults.finish()
 
 
 def _aligned(sheet: Sheet, answers: pl.DataFrame) -> pl.DataFrame:
@@ -203,6 +225,32 @@ def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
     low, high = interval(metric.reduce(rows, draws))
     # A number that some resamples do not have (they missed a group) has no interval.
     return Estimate(value, low, high) if math.isfinite(low) and math.isfinite(high) else Estimate(value)
+
+
+def _require_numbers(track: Track, sheet: Sheet, answers: pl.DataFrame, result: Result) -> None:
+    """Answers were finite, so what is not comes from the track. A metric that does not rank may be NaN: there may be
+    nothing to compute it from."""
+    for metric in track.metrics:
+        value = result.metrics[metric.name].value
+        if math.isinf(value) or (math.isnan(value) and metric == track.ranks and _is_ranked(track, sheet, answers)):
+            raise PalestraError(
+                say(
+                    "{id}: its metric {name} came out as {value}, expected a finite number. Mend `score`, "
+                    "`missing` or the metric's `reduce` of the track.",
+                    id=track.id,
+                    name=metric.name,
+                    value=value,
+                )
+            )
+
+
+def _is_ranked(track: Track, sheet: Sheet, answers: pl.DataFrame) -> bool:
+    """Whether this data has anything that ranks. It may lack the pieces that a protocol ranks: then there is no number
+    for no answers at all either."""
+    if track.study is None:
+        return True
+    rows = score_trials(track, sheet, answers.clear())
+    return not math.isnan(float(track.ranks.reduce(rows, whole(rows))[0]))
 
 
 def _breakdown(metrics: tuple[Metric, ...], rows: pl.DataFrame, name: str) -> list[dict[str, Any]]:

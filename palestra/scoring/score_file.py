@@ -1,6 +1,8 @@
 """Scores kept in a Parquet file, with all that is needed to compute their Result again."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -10,6 +12,7 @@ from palestra.errors import PalestraError
 from palestra.formats import replacing
 from palestra.records import Result, Track
 from palestra.scoring.score import Scored, summarise
+from palestra.text import say
 
 KEY = "palestra.result"
 
@@ -22,19 +25,39 @@ def save(scored: Scored, file: Path) -> None:
 def load(file: Path) -> Scored:
     """The scores and the Result as they were saved."""
     if not file.is_file():
-        found = "is a folder" if file.is_dir() else "is not there"
-        raise PalestraError(f"{file}: {found}; expected a file that --scores-out wrote, or a run of `palestra play`.")
+        found = say("is a folder") if file.is_dir() else say("is not there")
+        raise PalestraError(
+            say(
+                "{file}: {found}; expected a file that --scores-out wrote, or a run of `palestra play`.",
+                file=file,
+                found=found,
+            )
+        )
     try:
         text = pl.read_parquet_metadata(file).get(KEY)
         rows = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise PalestraError(f"{file}: not a Parquet file ({str(error).splitlines()[0]}).") from None
+        raise PalestraError(
+            say("{file}: not a Parquet file ({splitlines}).", file=file, splitlines=str(error).splitlines()[0])
+        ) from None
     if text is None:
-        raise PalestraError(f"{file}: a Parquet file without a Result; expected one that --scores-out wrote.")
+        raise PalestraError(
+            say("{file}: a Parquet file without a Result; expected one that --scores-out wrote.", file=file)
+        )
     try:
-        return Scored(msgspec.json.decode(text, type=Result), rows)
+        return Scored(decode(text), rows)
     except msgspec.MsgspecError as error:
-        raise PalestraError(f"{file}: its Result cannot be read ({error}).") from None
+        raise PalestraError(say("{file}: its Result cannot be read ({error}).", file=file, error=error)) from None
+
+
+def decode(text: str | bytes) -> Result:
+    """A Result from JSON, where a metric that this data has nothing for is null."""
+    found = msgspec.json.decode(text, type=dict[str, Any])
+    metrics = found.get("metrics")
+    for estimate in metrics.values() if isinstance(metrics, dict) else ():
+        if isinstance(estimate, dict) and estimate.get("value", 0) is None:
+            estimate["value"] = math.nan
+    return msgspec.convert(found, Result)
 
 
 def track_of(result: Result) -> Track:

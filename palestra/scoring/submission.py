@@ -1,38 +1,63 @@
-"""Answers from a file: read by the track, complete or refused."""
+"""Answers from a file: read by the track, complete or refused, whatever its reader lets through."""
 
 from pathlib import Path
 
 import polars as pl
 
-from palestra.errors import Faults, PalestraError, Refused, clip
-from palestra.records import Track
+from palestra.errors import PalestraError, Refused, brief, clip, refuse
+from palestra.formats import regular_file, shown_name
+from palestra.records import FileAnswers, Track
+from palestra.scoring.answer_table import require_sound
+from palestra.text import say
+
+TRIAL_BYTES = 4096  # of a file whose track does not say how long it may be: many times what a row of numbers has
+SPARE_BYTES = 1 << 20
+NOT_THE_FILE = (PalestraError, OSError, MemoryError, NameError, ImportError)  # said in words, or no fault of the file
 
 
 def collect(track: Track, file: Path, trials: pl.DataFrame, allow_missing: bool = False) -> pl.DataFrame:
     """The answers in a submission, one row per answered trial, in the order of the trials."""
     if track.files is None:
-        live = f": `palestra play {track.id} BUNDLE` plays a program to it" if track.live else ""
-        raise PalestraError(f"{track.id} takes no files{live}.")
+        if not track.live:
+            raise PalestraError(say("{id} takes no files.", id=track.id))
+        raise PalestraError(say("{id} takes no files: `palestra play {id} BUNDLE` plays a program to it.", id=track.id))
+    if not file.is_dir():
+        regular_file(file, most_bytes(track.files, trials))
     try:
-        answers = track.files.read(file, trials)
-        _require_whole(file, answers, trials)
+        answers = _read(track.files, file, trials)
     except Refused as refusal:
-        if allow_missing and refusal.usable is not None:
-            usable: pl.DataFrame = refusal.usable
-            return usable
+        answers = _usable(refusal, allow_missing)
+    try:
+        return require_sound(track, file, answers, trials)
+    except Refused as refusal:
+        return _usable(refusal, allow_missing)
+
+
+def most_bytes(files: FileAnswers, trials: pl.DataFrame) -> int:
+    """Of a submission for these trials."""
+    return files.most_bytes(trials) if files.most_bytes else trials.height * TRIAL_BYTES + SPARE_BYTES
+
+
+def _read(files: FileAnswers, file: Path, trials: pl.DataFrame) -> pl.DataFrame:
+    """What the track's reader returns. One that only calls polars or json stumbles over what is in the file."""
+    try:
+        answers = files.read(file, trials)
+    except NOT_THE_FILE:
         raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        refuse(
+            shown_name(file),
+            say("what cannot be read ({brief})", brief=brief(error)),
+            say("a submission as the template is"),
+        )
+    if not isinstance(answers, pl.DataFrame):
+        raise TypeError(f"the track's reader returned {clip(answers)}, expected a polars table")
     return answers
 
 
-def _require_whole(file: Path, answers: pl.DataFrame, trials: pl.DataFrame) -> None:
-    """Every trial exactly once. Most readers have seen to it; this holds for those that have not."""
-    if answers["trial"].equals(trials["trial"]):
-        return
-    faults = Faults()
-    for trial in answers.filter(pl.col("trial").is_duplicated())["trial"].unique(maintain_order=True):
-        faults.add(f"{file.name}, trial {clip(trial)}", "more than one answer", "one answer")
-    for trial in answers.join(trials, on="trial", how="anti")["trial"]:
-        faults.add(f"{file.name}, trial {clip(trial)}", "an answer", "no such trial in this data set")
-    for trial in trials.join(answers, on="trial", how="anti")["trial"]:
-        faults.gap(f"{file.name}, trial {trial}", "no answer", "one answer")
-    faults.finish(usable=answers)
+def _usable(refusal: Refused, allow_missing: bool) -> pl.DataFrame:
+    """What is left of refused answers, where every fault was a gap and gaps are allowed."""
+    if not allow_missing or refusal.usable is None:
+        raise refusal
+    usable: pl.DataFrame = refusal.usable
+    return usable

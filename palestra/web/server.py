@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -23,8 +24,10 @@ from palestra import console
 from palestra.contest.decisions import rule_changes
 from palestra.contest.log import clock
 from palestra.contest.setup import Place, first_link, pack_data, unpacked, without_data
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.executors import held, start_process
 from palestra.parallel import end_with_parent
+from palestra.text import say
 from palestra.web.site import Oidc, Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped
@@ -66,16 +69,19 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     packing = _start_packing(serve.place) if unpacked(serve.place, site.contest) else None
     if link := first_link(site.contest):
         told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
-    children = [_start_worker(serve) for _ in range(serve.workers)]
+    children: list[subprocess.Popen[bytes]] = []
     stopping = threading.Event()
     watch = threading.Thread(target=_keep_alive, args=(serve, children, stopping, told), daemon=True)
-    watch.start()
-    told(f"Open {shown} in a browser. Ctrl-C stops the server.")
     try:
+        with held():
+            children += [_start_worker(serve) for _ in range(serve.workers)]
+            watch.start()
+        told(f"Open {shown} in a browser. Ctrl-C stops the server.")
         _serve(serve, site)
     finally:
         stopping.set()
-        watch.join()
+        if watch.is_alive():
+            watch.join()
         if packing:
             packing.terminate()
             packing.join()
@@ -105,9 +111,10 @@ def _shown(serve: Serve) -> str:
 def _require_libraries() -> None:
     for name in LIBRARIES:
         if find_spec(name) is None:
-            raise Told(
-                f"A contest's server needs {name}, which is not installed: pip install 'palestra[server]'",
-                f"比赛服务器需要 {name}，但尚未安装：pip install 'palestra[server]'",
+            raise PalestraError(
+                say(
+                    "A contest's server needs {name}, which is not installed: pip install 'palestra[server]'", name=name
+                )
             )
 
 
@@ -118,17 +125,20 @@ def _require_port(serve: Serve) -> None:
         try:
             probe.bind((serve.host, serve.port))
         except OSError as error:
-            raise Told(
-                f"The server cannot listen on {serve.host}, port {serve.port}: {error.strerror}. "
-                "Is it running already? Stop that one, or choose another with --port.",
-                f"服务器无法监听 {serve.host} 的端口 {serve.port}：{error.strerror}。"
-                "是否已有服务器在运行？请先停止它，或用 --port 另选端口。",
+            raise PalestraError(
+                say(
+                    "The server cannot listen on {host}, port {port}: {strerror}. Is it running already? "
+                    "Stop that one, or choose another with --port.",
+                    host=serve.host,
+                    port=serve.port,
+                    strerror=error.strerror,
+                )
             ) from None
 
 
 def _start_packing(place: Place) -> BaseProcess:
-    packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()))
-    packing.start()
+    packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()), daemon=True)
+    start_process(packing)
     return packing
 
 
@@ -137,6 +147,7 @@ def _pack(place: Place, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the server ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent(parent)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     pack_data(place, place.open(), console.say)
 
 
@@ -159,17 +170,30 @@ def _serve(serve: Serve, site: Site) -> None:
     from palestra.web.app import create_app
 
     _collect_seldom()
-    _run_to_the_end(uvicorn.Server(uvicorn.Config(create_app(site), **options)))
+    _run_to_the_end(_Server(uvicorn.Config(create_app(site), **options)))
 
 
-def _run_to_the_end(server: uvicorn.Server) -> None:
+class _Server(uvicorn.Server):
+    """A server that closes in order however often it is told to. uvicorn would break off when it is told twice, and
+    let the signals interrupt its loop once more at the end: both show tracebacks."""
+
+    told_by: int | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.told_by = sig
+        self.should_exit = True
+
+
+def _run_to_the_end(server: _Server) -> None:
     """uvicorn would end the process with codes of its own, where it cannot start or is stopped while it starts."""
     try:
         server.run()
-    except KeyboardInterrupt:  # Ctrl-C and SIGTERM come again when all is closed, and are how a server ends
+        if server.told_by is not None:
+            signal.raise_signal(server.told_by)  # for whoever answers signals outside of the server
+    except KeyboardInterrupt:  # that is how a server ends
         return
     except SystemExit:
-        raise Told("The server could not start; why stands above.", "服务器无法启动，原因见上文。") from None
+        raise PalestraError(say("The server could not start; why stands above.")) from None
 
 
 def _collect_seldom() -> None:

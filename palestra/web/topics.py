@@ -14,20 +14,21 @@ from palestra.contest.log import Event
 from palestra.contest.log import events as e
 from palestra.contest.match import MatchBody
 from palestra.errors import Missing
+from palestra.text import Words, say
 from palestra.web.auth import language_of, viewer_from
 from palestra.web.match import hall_screen
 from palestra.web.match import topics as match_live
 from palestra.web.models import LiveNews
 from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
-from palestra.web.text import shown
 from palestra.web.views import desk, public, team
 from palestra.web.views import live as show_live
 
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-TOPICS = {  # in Chinese
-    "board": "排行榜", "submission": "提交", "submissions": "提交列表", "home": "首页", "desk": "工作台",
-    "data": "数据", "screen": "大屏幕", "run": "评测", **match_live.TOPICS, **hall_screen.TOPICS,
+TOPICS: dict[str, Words] = {
+    "board": say("board"), "submission": say("submission"), "submissions": say("submissions"), "home": say("home"),
+    "desk": say("desk"), "data": say("data"), "screen": say("screen"), "run": say("run"),
+    **match_live.TOPICS, **hall_screen.TOPICS,
 }  # fmt: skip
 NAMES = tuple(TOPICS)
 ONLY_ONE = ("home", "desk", "data")  # whatever else is asked of them would be the same, written once more
@@ -45,7 +46,7 @@ def live(site: Site, request: Request[Any, Any, Any]) -> Stream:
         for what in request.query_params.getall(name, [])[:4]:
             topics |= _topic(site, viewer, language, name, "1" if name in ONLY_ONE else what)
     if not topics:
-        raise Missing(f"Name a topic to read: {', '.join(NAMES)}.", f"请指明要读取的主题：{', '.join(NAMES)}。")
+        raise Missing(say("Name a topic to read: {names}.", names=", ".join(NAMES)))
     return Stream(_while_same(site, viewer, site.feed.read(topics)), media_type="text/event-stream", headers=HEADERS)
 
 
@@ -71,17 +72,17 @@ def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> d
         return found
     makers: dict[str, Callable[[], object | None]] = {
         "board": lambda: public.board(site, what, viewer),
-        "submission": lambda: team.submission(site, what, viewer),
+        "submission": lambda: team.submission(site, what, viewer, language),
         "submissions": lambda: team.submissions(site, what, viewer) if viewer.team else None,
         "home": lambda: public.home(site, viewer),
         "data": lambda: team.data(site, viewer, ""),
-        "desk": lambda: desk.overview(site) if viewer.is_organiser else None,
+        "desk": lambda: desk.overview(site, language) if viewer.is_organiser else None,
         "screen": lambda: show_live.screen(site, "" if what == "1" else what),
         "run": lambda: show_live.news(site, what, viewer),
     }
     make = makers.get(name, lambda: None)
     if make() is None:
-        raise Missing(f"There is no {name} {what!r} for you to see.", f"没有可供您查看的{TOPICS[name]}“{what}”。")
+        raise Missing(say("There is no {kind} {name!r} for you to see.", kind=TOPICS[name], name=what))
     whose = f"{language}:{viewer.team}:{viewer.is_organiser}"
     if name == "run":
         return {
@@ -117,7 +118,7 @@ def _written(site: Site, name: str, view: object | None, language: str) -> Said 
     if view is None:
         return None
     frame = public.frame(site, Viewer(), "", "")
-    text = render(_TEMPLATES[name], language, frame=frame, page=shown(view, language))
+    text = render(_TEMPLATES[name], language, frame=frame, page=view)
     return Said(_EVENTS.get(name, name), text, _ident(site))
 
 

@@ -135,7 +135,7 @@ def test_no_numbers_are_told_of_what_is_not_sure(tmp_path):
 def test_a_second_call_does_only_what_is_new_or_changed(eyes, tmp_path, monkeypatch):
     out, asked = tmp_path / "out", []
     annotated = run._annotated
-    monkeypatch.setattr(run, "_annotated", lambda job: asked.append(job.picture.name) or annotated(job))
+    monkeypatch.setattr(run, "_annotated", lambda how, job: asked.append(job.picture.name) or annotated(how, job))
     cv2.imwrite(str(eyes / "b.png"), drawn_eye())
     first, _ = done(eyes, out)
     assert done(eyes, out) == (first, 2) and asked == ["a.png", "b.png"]
@@ -165,15 +165,17 @@ def test_stopped_it_keeps_what_was_done_and_goes_on_from_there(eyes, tmp_path, m
     for name in ("b.png", "c.png"):
         cv2.imwrite(str(eyes / name), drawn_eye())
 
-    def stopped_at_c(job):
+    def stopped_at_c(how, job):
         if job.picture.name == "c.png" and not asked:
             asked.append("stop")
             raise KeyboardInterrupt
         asked.append(job.picture.name)
-        return annotated(job)
+        return annotated(how, job)
 
     monkeypatch.setattr(
-        run, "_annotated", lambda job: stopped_at_c(job) if job.picture.name == "c.png" else annotated(job)
+        run,
+        "_annotated",
+        lambda how, job: stopped_at_c(how, job) if job.picture.name == "c.png" else annotated(how, job),
     )
     with pytest.raises(KeyboardInterrupt):
         done(eyes, out)

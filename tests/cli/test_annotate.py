@@ -76,10 +76,10 @@ def test_without_weights_it_says_what_brings_them_and_writes_nothing(cli, eyes, 
 def test_ctrl_c_ends_it_with_130_and_the_next_call_goes_on(cli, eyes, network, monkeypatch):
     annotated = run._annotated
 
-    def stopped(job):
+    def stopped(how, job):
         if job.picture.name == "2.png":
             raise KeyboardInterrupt
-        return annotated(job)
+        return annotated(how, job)
 
     monkeypatch.setattr(run, "_annotated", stopped)
     ran = cli("annotate", eyes)

@@ -19,7 +19,7 @@ COMMANDS = typer.main.get_command(commands.app).commands  # type: ignore[attr-de
 EXAMPLE = re.compile(r"Example: palestra (.+)", re.DOTALL)
 # Examples that read what others write come after them.
 ORDER = ["tracks", "solutions", "make", "solve", "check", "score", "replay", "board", "view", "starter", "doctor"]
-ORDER += ["play", "register", "bench", "annotate"]
+ORDER += ["play", "register", "bench", "annotate", "new-track"]
 SERVED = {"contest", "submit"}  # these need a server: tests/cli/test_contest.py
 
 

@@ -1,10 +1,11 @@
+import dataclasses
 import json
 import shutil
 from collections import namedtuple
 
 import pytest
 
-from palestra import registry
+from palestra import parallel, registry
 from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.records import Order, Part, Plan
@@ -133,3 +134,41 @@ def test_all_files_have_the_same_time(tiny):
     """Else the order in which they were written would tell which sequences belong together."""
     for track_id in registry.tracks():
         assert len({path.stat().st_mtime for path in tiny(track_id).rglob("*")}) == 1
+
+
+class Local:
+    """What an object of it is depends on where its class is defined."""
+
+
+def _local_class():
+    class Write(Local):
+        def __call__(self, folder):
+            put(folder, 1)
+
+    return Write()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("write", [lambda folder: None, _local_class()], ids=["lambda", "local class"])
+def test_a_part_that_cannot_be_sent_is_named_before_any_work(write, workers, monkeypatch):
+    monkeypatch.setenv(parallel.WORKERS, workers)
+    parts = [Part("good", 1, finish), Part("pictures/3", 1, write)]
+    track = _with_plan(Plan(parts, Part("sample", 1, finish), finish))
+    with pytest.raises(PalestraError, match=r"near-eye-gaze-v1, part 'pictures/3'.*top level of a module"):
+        make.plan(track, Order())
+
+
+class _Unreadable:
+    def __reduce__(self):
+        return int, ("not a number",)
+
+
+def test_a_part_that_cannot_be_read_by_a_worker_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv(parallel.WORKERS, "2")
+    plan = Plan([Part("good", 1, finish), Part("odd", 1, _Unreadable())], Part("sample", 1, finish), finish)
+    with pytest.raises(PalestraError, match=r"near-eye-gaze-v1, part 'odd': .*not a number.*top level"):
+        make.run(TRACK, Order(), plan, tmp_path / "new", lambda weight: None)
+
+
+def _with_plan(plan):
+    return dataclasses.replace(TRACK, dataset=dataclasses.replace(TRACK.dataset, make=lambda order: plan))

@@ -111,6 +111,8 @@ def write_renamed_kit(track_id, tiny, folder):
         shutil.copytree(data, place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(starter_kit, "starter_of", lambda track_id: folder / "none")  # nothing lies beside it
+        source = registry.source_of(track_id)
+        patch.setattr(registry, "source_of", lambda name: source)
         write_kit(track, folder)
     return track
 

@@ -291,7 +291,7 @@ def test_a_program_that_takes_nothing_does_not_fill_the_memory(program, monkeypa
     one = program("def get_data(self, packet):\n    while True: pass\ndef algorithm(self): return 1\n")
     while not one.deaths:
         one.post(tick(None))
-    assert "that it does not take" in one.deaths[0]
+    assert "that it does not take" in str(one.deaths[0])
 
 
 def test_pictures_that_no_socket_takes_at_once_arrive_whole(program):

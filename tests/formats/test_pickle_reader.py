@@ -1,5 +1,6 @@
 import os
 import pickle
+import re
 import struct
 import time
 import tracemalloc
@@ -279,7 +280,7 @@ plain_arrays = arrays.arrays(
     | arrays.floating_dtypes(sizes=(16, 32, 64))
     | arrays.unicode_string_dtypes(),
     arrays.array_shapes(min_dims=0, min_side=0, max_side=4),
-)
+).filter(lambda array: array.dtype.kind != "U" or not re.search("[\ud800-\udfff]", "".join(array.ravel().tolist())))
 values = st.recursive(
     plain | plain_arrays,
     lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.dictionaries(keys, inner, max_size=4),

@@ -88,3 +88,10 @@ def test_a_track_that_is_not_live_says_so():
 def test_a_live_track_without_a_template_says_so():
     with pytest.raises(PalestraError, match="which-v1 does not say what columns"):
         answers_of(dataclasses.replace(TRACK, blank=None), TRIALS, [])
+
+
+@pytest.mark.parametrize("said", [float("nan"), [0.5, float("inf")]])
+def test_a_number_that_cannot_be_scored_is_not_an_answer_though_the_track_lets_it_through(said):
+    careless = changed(TRACK, stream=StreamAnswers(sittings=lambda data: [], hear=lambda answer: {"label": answer}))
+    told = hear(careless, decision("a", NAMES[0], said))
+    assert told.said is None and told.note == f"returned label = {said!r}, expected finite numbers"

@@ -11,6 +11,7 @@ from palestra.live.stream import Decision
 from palestra.live.terminal_summary import summary_lines
 from palestra.registry import track
 from tests.changed import changed
+from tests.english import english
 
 
 def recorded(folder, steps):
@@ -64,11 +65,11 @@ def test_a_terminal_is_told_in_a_few_lines(tmp_path):
 
 def test_who_never_answered_is_said_to(tmp_path):
     assert "it never answered" in summary_lines(run_of(tmp_path, STEPS[:1]), "red")[1]
-    assert Acts(0, 0, np.array([]), 0.0, {}, []).thought == "it never answered"
+    assert str(Acts(0, 0, np.array([]), 0.0, {}, []).thought) == "it never answered"
 
 
 def test_a_page_tells_what_went_wrong(tmp_path):
-    wrong, totals = blocks(run_of(tmp_path, STEPS), "red")
+    wrong, totals = english(blocks(run_of(tmp_path, STEPS), "red"))
     assert wrong.rows == [["answered an array of the shape (3,)", 1]]
-    assert ["Answers", "2"] in totals.rows
+    assert ["Answers", 2] in totals.rows
     assert totals.note == "The run was stopped before its end."

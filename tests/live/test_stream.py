@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from palestra.live.stream import Decision, FastLine, VirtualClock, run, spoiled
 from palestra.records import Reply, Tick
+from palestra.text import Words
 
 
 class Scripted:
@@ -252,13 +253,13 @@ def decision(late_s, deadline_s=0.5):
 
 
 def test_a_host_that_is_late_too_often_spoils_the_run_with_a_reason():
-    assert spoiled([decision(0.001)] * 100) == ""
-    assert spoiled([decision(0.2)] + [decision(0.0)] * 99) == ""
-    why = spoiled([decision(0.2)] * 2 + [decision(0.0)] * 98)
+    assert spoiled([decision(0.001)] * 100) == Words()
+    assert spoiled([decision(0.2)] + [decision(0.0)] * 99) == Words()
+    why = spoiled([decision(0.2)] * 2 + [decision(0.0)] * 98).en
     assert "2 of 100" in why
     assert "200.0 ms" in why
-    assert spoiled([decision(9.0, None)] * 10) == ""
-    assert spoiled([]) == ""
+    assert spoiled([decision(9.0, None)] * 10) == Words()
+    assert spoiled([]) == Words()
     assert not math.isnan(decision(0.1).latency_s)
 
 

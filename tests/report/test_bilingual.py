@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from palestra import registry
-from palestra.i18n.phrases import PHRASES
 from palestra.records import Table
-from palestra.report.bilingual import book_of, in_both, marked, marked_figure, only
+from palestra.report.bilingual import marked, marked_figure, only
+from palestra.report.labels import label
 from palestra.report.page import Page, result_page, write_data_page, write_page
 from palestra.scoring import score
-from palestra.text import Words
+from palestra.text import Words, say
 from tests.changed import changed
 from tests.report.test_page import Parsed, make_track, page_of, rows_of
-from tests.web.text.test_languages import CHINESE, names_in
+from tests.web.text.chinese import CHINESE
 
-BOOK = book_of()
-# Names and units that Chinese papers write as they are, and the two words that are drawn into pictures.
-SAME = {"Palestra", "Linux", "Python", "Landlock", "truth", "answer"}
+# Names and units that Chinese papers write as they are.
+SAME = {"Palestra", "Linux", "Python", "Landlock"}
 WORD = re.compile(r"[A-Za-z][a-z]{2,}")
 
 
@@ -74,8 +73,8 @@ def test_no_english_stands_in_the_chinese_report_of_a_track(track_id, tiny, tmp_
 def test_no_english_stands_in_the_chinese_page_of_a_data_set(track_id, tiny, tmp_path):
     track, data = registry.track(track_id), tiny(track_id)
     described = track.dataset.describe(data) if track.dataset.describe else []
-    blocks = [block for block in described if block.title != "What is wished for"]  # instructions in both languages
-    found = words_in(shown_in_chinese(Page(track.title, "", blocks, track=track), tmp_path))
+    blocks = [block for block in described if block.title != say("What is wished for")]  # both languages side by side
+    found = words_in(shown_in_chinese(Page("", "", blocks), tmp_path))
     channels = {"Fp", "Oz", "Pz", "Cz", "CPz"}
     people = {word for row in track.trials(data).iter_rows() for cell in row for word in WORD.findall(str(cell))}
     assert found - SAME - people - channels == set()
@@ -87,32 +86,12 @@ def test_every_metric_has_a_chinese_title_or_one_without_words(track_id):
         assert CHINESE.search(metric.title_zh) or not WORD.search(metric.title), metric.name
 
 
-# Templates
-
-
-def test_templates_have_the_same_values_in_both_languages():
-    assert [english for english, chinese in PHRASES.items() if names_in(english) != names_in(chinese)] == []
-
-
-def test_templates_of_reports_can_be_reached():
-    numbers = {"n": "7", "m": "8", "k": "9"}
-    for english, chinese in PHRASES.items():
-        filled = {name: numbers.get(name, f"z{name.lower()}") for name in names_in(english)}
-        if "quoted" not in filled:
-            assert BOOK.phrase(english.format(**filled)) == chinese.format(**filled), english
-
-
-def test_several_sentences_are_told_one_by_one():
-    said = in_both("Lower is better. Dashed: over all trials.", BOOK)
-    assert said.zh == "越低越好。虚线：全部试次。"
-    assert in_both("Lower is better. Nobody knows this.", BOOK).zh == "Lower is better. Nobody knows this."
-
-
 # A page in one language
 
 
 def test_a_page_is_read_in_one_language(tmp_path):
-    page = Page("Summary", Words("a lead", "导语"), [Table("Totals", ["Metric", ""], [[True, "no answer"]])])
+    table = Table(Words("Totals", "合计"), [say("Metric"), ""], [[True, say("no answer")]])
+    page = Page(say("Summary"), Words("a lead", "导语"), [table])
     texts = {}
     for language in ("en", "zh", "both"):
         write_page(page, tmp_path / "p.html", language)
@@ -138,7 +117,7 @@ def test_what_holds_both_languages_becomes_the_same_page_as_was_asked_for(tmp_pa
 def test_names_that_strangers_chose_stay_as_they_are(tmp_path):
     page = page_of(make_track(rows_of()), tmp_path, entrant="Summary")
     assert page.text.count("Summary") == 2
-    board = Table("Board", ["Entrant"], [[Words.same("Valid")], [Words.same("Average")]])
+    board = Table("Board", ["Entrant"], [["Valid"], ["Average"]])
     html = shown_in_chinese(Page("t", "", [board]), tmp_path)
     assert ">Valid<" in html and ">Average<" in html
 
@@ -150,7 +129,7 @@ HOSTILE = st.text(max_size=40) | st.sampled_from(
 
 @given(HOSTILE)
 def test_a_text_is_only_text_in_either_language(text):
-    html = str(marked(text, BOOK))
+    html = str(marked(text))
     assert only(html, "en") == str(escape(text))
     assert "<" not in only(html, "zh")
 
@@ -158,21 +137,25 @@ def test_a_text_is_only_text_in_either_language(text):
 @given(HOSTILE)
 def test_words_of_figures_are_only_text(text):
     svg = f"<svg><text x='1'>{escape(text)}</text></svg>"
-    told = marked_figure(svg, BOOK, {text: "<b>译文</b>"})
+    told = marked_figure(svg, {text: "<b>译文</b>"})
     assert re.sub("</?(svg|text|tspan)[^>]*>", "", only(told, "zh")) == str(escape("<b>译文</b>"))
 
 
 def test_words_of_figures_are_told_in_both_languages():
-    told = marked_figure("<svg><text>share of trials</text><text>1.0</text></svg>", BOOK, {})
+    told = marked_figure("<svg><text>share of trials</text><text>1.0</text></svg>", {"share of trials": "试次比例"})
     assert only(told, "zh") == "<svg><text>试次比例</text><text>1.0</text></svg>"
     assert only(told, "en") == "<svg><text>share of trials</text><text>1.0</text></svg>"
 
 
 def test_a_track_may_bring_its_own_chinese(tmp_path):
-    track = changed(make_track(rows_of()), title_zh="假想视线", chinese={"step": "步骤"})
+    labels = {"step": Words("step", "步骤"), "glasses": "spectacles", "winner": Words("winner", "冠军")}
+    track = changed(make_track(rows_of()), title_zh="假想视线", labels=labels)
     write_data_page(track, tmp_path, tmp_path / "d.html", "zh")
     assert "假想视线：数据集" in (tmp_path / "d.html").read_text("utf-8")
-    assert book_of(track).sentence("By step") == "按步骤"
+    scored = score.score(track, score.load(track, tmp_path), track.truth(None).select("trial", x="truth_x"), "us")
+    html = shown_in_chinese(result_page(track, scored, tmp_path), tmp_path)
+    assert "按步骤" in html and "冠军 †" in html and "按spectacles" in html, "what is no Words is shown as it is"
+    assert str(label("step", labels)) == "step"
 
 
 def test_commands_write_their_pages_in_the_language_that_is_asked_for(cli, tiny, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from palestra.records import Metric
 from palestra.report.figures import (
+    Drawn,
     cumulative,
     direction_map,
     gaze_distribution,
@@ -15,9 +16,15 @@ from palestra.report.figures import (
     per_unit,
     svg,
 )
+from palestra.text import Words
+from tests.english import english
 
 PE = Metric("pe_deg", "deg", "lower", None, "PE")
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def told_people(*of):
+    return english(people_table(*of))
 
 
 def check(chart):
@@ -51,7 +58,7 @@ def test_odd_errors_still_make_curves(values):
 
 def test_charged_trials_do_not_squeeze_the_curve():
     chart = cumulative({"a": [1.0] * 995 + [180.0] * 5}, "error (°)")
-    assert "0.5\u00a0% of the trials lie beyond" in chart.note
+    assert "0.5\u00a0% of the trials lie beyond" in str(chart.note)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
@@ -121,7 +128,7 @@ def test_the_label_ratio_tells_its_ranges():
     )
     chart = label_ratio(frames)
     check(chart)
-    assert chart.note == (
+    assert str(chart.note) == (
         "2 sequences with 0–3 labels and 10–20 frames each; 3 of 30 frames are labelled (10.0\u00a0%)."
     )
     check(label_ratio(frames.clear()))
@@ -142,7 +149,7 @@ PEOPLE = pl.DataFrame(
 
 def test_people_are_counted_as_in_the_paper():
     splits = {"train": pl.Series(["a", "b"]), "test": pl.Series(["c"])}
-    table = people_table(PEOPLE, splits, {"images": {"train": 100, "test": 50}})
+    table = told_people(PEOPLE, splits, {"images": {"train": 100, "test": 50}})
     assert [column.lower() for column in table.columns] == [
         "split", "people", "female", "male", "asian", "caucasian", "other", "21–25", "26–30", "31–40", "41+", "glasses",
         "makeup", "images",
@@ -154,26 +161,34 @@ def test_people_are_counted_as_in_the_paper():
 
 def test_people_in_two_splits_have_no_total():
     splits = {"train": pl.Series(["a", "b"]), "test": pl.Series(["b"])}
-    table = people_table(PEOPLE, splits, {})
+    table = told_people(PEOPLE, splits, {})
     assert not table.total and [row[0] for row in table.rows] == ["train", "test"]
     assert "more than one split" in table.note
 
 
 def test_unknown_people_leave_the_counts():
-    table = people_table(None, {}, {"images": {"train": 100, "test": 50}, "sequences": {"train": 3}})
+    table = told_people(None, {}, {"images": {"train": 100, "test": 50}, "sequences": {"train": 3}})
     assert table.columns == ["Split", "Images", "Sequences"]
     assert table.rows == [["train", 100, 3], ["test", 50, None], ["total", 150, 3]]
-    assert people_table(None, {"all": pl.Series(["a"])}, {}).rows == [["all", 1]]
+    assert told_people(None, {"all": pl.Series(["a"])}, {}).rows == [["all", 1]]
 
 
 def test_counts_stay_last_where_only_a_later_split_tells_its_people():
-    table = people_table(
-        PEOPLE.select("person", "sex"), {"test": pl.Series(["a"])}, {"images": {"train": 9, "test": 1}}
-    )
+    table = told_people(PEOPLE.select("person", "sex"), {"test": pl.Series(["a"])}, {"images": {"train": 9, "test": 1}})
     assert table.columns == ["Split", "People", "Female", "Male", "Images"]
     assert table.rows[0] == ["train", None, None, None, 9]
 
 
 def test_minors_get_a_column_only_where_there_are_any():
     young = PEOPLE.with_columns(age=pl.Series([12, 22, 22]))
-    assert "Under 21" in people_table(young, {"all": young["person"]}, {}).columns
+    assert "Under 21" in told_people(young, {"all": young["person"]}, {}).columns
+
+
+def test_a_figure_knows_the_chinese_of_what_is_drawn_into_it():
+    text = Drawn()
+    assert [text(Words("time", "时间")), text("red"), text(Words("red", "红色")), text(Words("mean", ""))] == [
+        "time", "red", "red", "mean",
+    ]  # fmt: skip
+    assert text.chinese == {"time": "时间", "red": "red", "mean": "mean"}, "a name is no word of ours"
+    chart = cumulative({"share of trials": [1.0, 2.0], "b": [1.0]}, Words("error (°)", "误差 (°)"))
+    assert chart.words["error (°)"] == "误差 (°)" and chart.words["share of trials"] == "share of trials"

@@ -18,7 +18,13 @@ from palestra.report.images import (
     plane,
     png,
     read_image,
+    shortened,
+    words_drawn_in,
+    wrapped,
+    write,
+    written_px,
 )
+from palestra.text import Words
 
 
 def has(image, colour):
@@ -115,3 +121,44 @@ def test_a_contact_sheet_puts_pictures_in_rows():
 def test_pictures_are_made_smaller_but_never_larger():
     assert at_most(np.zeros((10, 40, 3), np.uint8), 20).shape == (5, 20, 3)
     assert at_most(np.zeros((10, 10, 3), np.uint8), 20).shape == (10, 10, 3)
+
+
+def drawn(text, language):
+    image = np.full((40, 300, 3), 255, np.uint8)
+    with words_drawn_in(language):
+        end = write(image, text, (5, 28))
+        assert end == pytest.approx(5 + written_px(text), abs=2)
+    return image
+
+
+def test_words_in_pictures_are_in_the_language_that_is_asked_for():
+    truth = Words("truth", "真值")
+    assert np.array_equal(drawn(truth, "en"), drawn("truth", "zh")), "what is no Words is drawn as it is"
+    assert np.array_equal(drawn(truth, "zh"), drawn("真值", "en"))
+    assert not np.array_equal(drawn(truth, "en"), drawn(truth, "zh"))
+
+
+def test_chinese_letters_are_drawn_and_not_boxes_in_their_place():
+    letters = [drawn(letter, "zh") for letter in "真值答案绿，。（）µ²°"]
+    missing = drawn("\U0010fffd", "zh")  # of a private area, which no font has
+    for i, one in enumerate(letters):
+        assert (one < 255).any() and not np.array_equal(one, missing)
+        assert not any(np.array_equal(one, other) for other in letters[:i])
+
+
+def test_a_plan_has_its_legend_in_the_language_that_is_asked_for():
+    points = {"truth": (0, 0), "answer": (1, 1)}
+    with words_drawn_in("zh"):
+        chinese = plane(points, half_width=2)
+    assert not np.array_equal(chinese, plane(points, half_width=2))
+
+
+@pytest.mark.parametrize(
+    "text", ["Put the red block into the box, then close it.", "把红色方块放进盒子里，然后合上盖子。"]
+)
+def test_long_words_are_wrapped_or_shortened_to_what_fits(text):
+    lines = wrapped(text, 120)
+    assert len(lines) > 1 and all(written_px(line) <= 120 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    short = shortened(text, 120)
+    assert short.endswith("…") and written_px(short) <= 120 and shortened("a", 120) == "a"

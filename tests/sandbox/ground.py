@@ -49,7 +49,7 @@ class Ground:
         with self.start(program, limits, **changes) as running:
             assert running.wait(20), "the limits did not end it"
             assert running.report is not None
-            return Ended(running.output, running.why(), running.report)
+            return Ended(running.output, str(running.why()), running.report)
 
 
 @pytest.fixture

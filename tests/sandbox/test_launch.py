@@ -114,9 +114,9 @@ time.sleep(1000)
 """
     with ground.start(program, words=[word], wall_s=20) as running:
         until(lambda: "ready" in running.output)
-        assert running.alive and running.why() == "it is running" and not gone(word)
+        assert running.alive and str(running.why()) == "it is running" and not gone(word)
         running.kill()
-        assert not running.alive and running.why() == "killed by us" and gone(word)
+        assert not running.alive and str(running.why()) == "killed by us" and gone(word)
         running.kill()  # once more does no harm
 
 
@@ -178,7 +178,7 @@ def test_a_program_that_is_not_there_is_told(ground):
     (ground.bundle / "x").touch()
     with launch.start(ground.backend, ["/usr/bin/not-there"], ground.bundle) as running:
         assert running.wait(10)
-        assert "never started" in running.why() or "exit code 127" in running.why()
+        assert "never started" in str(running.why()) or "exit code 127" in str(running.why())
 
 
 def test_a_bundle_that_the_program_could_not_read_is_told(ground):
@@ -220,7 +220,7 @@ def test_trusted_programs_can_run_with_limits_alone(folder):
     limits = Limits(wall_s=0.3)
     with launch.start(rlimits, [launch.PYTHON, "main.py"], folder, limits) as running:
         assert running.wait(10)
-        assert "here" in running.output and running.why() == "killed: it ran longer than 0.3 s"
+        assert "here" in running.output and str(running.why()) == "killed: it ran longer than 0.3 s"
 
 
 # --- data to read, and a file to write

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from palestra.errors import Faults, PalestraError, Refused
-from palestra.records import Draws, Metric, Track
+from palestra.records import Draws, Metric, Study, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
 from palestra.scoring import score as scoring
 from palestra.scoring import score_file
@@ -251,3 +251,36 @@ def test_the_code_digest_covers_the_whole_package_of_an_outside_track(tmp_path):
     (tmp_path / "challenge" / "format.py").write_text("changed = True")
     assert digest("challenge/v1.py") != package
     assert digest("alone_v1.py") == alone, "what lies beside a file is not its own"
+
+
+def test_answers_must_not_bring_a_column_of_the_truth(numbers, tmp_path):
+    trials, truth, answers = numbers
+    track = track_of(trials, truth.with_columns(level=pl.lit(1)))
+    with pytest.raises(Refused, match="found a column 'level', expected no column that the truth has"):
+        scoring.score(track, scoring.load(track, tmp_path), answers.with_columns(level=pl.lit(0)), "me")
+
+
+def nothing_to_rank(trials, truth, **changes):
+    """A track whose protocol ranks what this data does not have."""
+    metric = Metric("moving", "", "lower", lambda rows, draws: np.full(len(draws.weights), np.nan))
+    study = Study(pieces=lambda data: [], samples=lambda data, names: truth, protocols=())
+    return track_of(trials, truth, metrics=(metric,), study=study, **changes)
+
+
+def test_data_that_lacks_what_a_protocol_ranks_has_no_number_and_is_kept_and_read_so(numbers, tmp_path):
+    trials, truth, answers = numbers
+    track = nothing_to_rank(trials, truth)
+    scored = scoring.score(track, scoring.load(track, tmp_path), answers, "me")
+    score_file.save(scored, tmp_path / "scores.parquet")
+    assert np.isnan(score_file.load(tmp_path / "scores.parquet").result.metrics["moving"].value)
+
+
+def test_a_protocol_that_has_something_to_rank_has_a_number(numbers, tmp_path):
+    trials, truth, answers = numbers
+
+    def reduce(rows, draws):
+        return np.full(len(draws.weights), np.nan if rows["answered"].all() else 1.0)
+
+    track = changed(nothing_to_rank(trials, truth), metrics=(Metric("moving", "", "lower", reduce),))
+    with pytest.raises(PalestraError, match="its metric moving came out as nan"):
+        scoring.score(track, scoring.load(track, tmp_path), answers, "me")

@@ -18,7 +18,7 @@ def folder(request):
 def test_the_page_has_a_row_for_everything_in_the_folder_and_no_other(folder):
     page = (folder / "README.md").read_text()
     told = {name for row in re.findall(r"^\| (`.+?) \|", page, re.M) for name in re.findall(r"`([^`]+)`", row)}
-    there = {path.name for kind in ("py", "toml") for path in folder.glob(f"[!_]*.{kind}")}
+    there = {path.name for kind in ("py", "toml", "po") for path in folder.glob(f"[!_]*.{kind}")}
     there |= {f"{path.name}/" for path in folder.glob("[!_.]*/")}
     assert told == there
 

@@ -49,9 +49,9 @@ def test_the_address_that_is_printed_can_be_opened(tmp_path: Path, host: str, ad
     assert serving._shown(Serve(Place(tmp_path / "contest.toml"), host=host, port=80, address=address)) == shown
 
 
-def server_that(run: Callable[[uvicorn.Server], None], monkeypatch: pytest.MonkeyPatch) -> uvicorn.Server:
+def server_that(run: Callable[[uvicorn.Server], None], monkeypatch: pytest.MonkeyPatch) -> serving._Server:
     monkeypatch.setattr(uvicorn.Server, "run", run)
-    return uvicorn.Server(uvicorn.Config(lambda: None))
+    return serving._Server(uvicorn.Config(lambda: None))
 
 
 def test_a_server_that_is_stopped_while_it_starts_has_no_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,4 +67,4 @@ def test_a_server_that_cannot_start_is_refused_in_words() -> None:
         await send({"type": "lifespan.startup.failed", "message": "no database"})
 
     with pytest.raises(PalestraError, match="could not start"):
-        serving._run_to_the_end(uvicorn.Server(uvicorn.Config(broken, port=0, log_config=None)))
+        serving._run_to_the_end(serving._Server(uvicorn.Config(broken, port=0, log_config=None)))

@@ -14,12 +14,13 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from palestra.contest.accounts import password_strength, tokens
 from palestra.contest.storage import passwords, reading, writing
 from palestra.errors import Fault, Refused
+from palestra.text import message, say
 
 # argon2id, the second recommended setting of RFC 9106: about 0.1 s and 64 MiB for each hash.
 HASHER = PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=4, hash_len=32, salt_len=16, type=Type.ID)
 AT_ONCE = threading.BoundedSemaphore(4)  # so that a flood of sign-ins takes no more than 256 MiB
 SHORTEST, LONGEST = 10, 1_000  # letters
-HARD = "a password that is hard to guess"
+HARD = message("a password that is hard to guess")
 
 Hashed = NewType("Hashed", str)
 
@@ -28,8 +29,20 @@ def weaknesses(password: str, name: str, contest: Iterable[str] = ()) -> list[Fa
     """Why a password will not do for the account of that name, in a contest of these names; nothing where it will."""
     size = len(password)
     if size > LONGEST:
-        return [Fault("password", f"{size:,} characters; at most {LONGEST:,}", HARD)]
-    short = [Fault("password", f"{size} characters; at least {SHORTEST}", HARD)] if size < SHORTEST else []
+        return [
+            Fault.of(
+                say("password"), say("{size:,} characters; at most {longest:,}", size=size, longest=LONGEST), say(HARD)
+            )
+        ]
+    short = (
+        [
+            Fault.of(
+                say("password"), say("{size} characters; at least {shortest}", size=size, shortest=SHORTEST), say(HARD)
+            )
+        ]
+        if size < SHORTEST
+        else []
+    )
     known = [_normal(text[:LONGEST]) for text in (name, *contest)]
     return short + password_strength.faults(_normal(password), known)
 

@@ -16,8 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, s
 
 from palestra.contest.rules import Role
 from palestra.contest.storage import keys, reading
-from palestra.errors import Told, UnknownName, clean, refuse
-from palestra.text import Words
+from palestra.errors import PalestraError, UnknownName, clean, refuse
+from palestra.text import Words, say
 
 Kind = Literal["token", "session", "link"]
 
@@ -36,26 +36,17 @@ _SHAPES = {kind: re.compile(rf"{prefix}[A-Za-z0-9]{{{LENGTH}}}") for kind, prefi
 
 # What a token may be used for.
 SCOPES = {
-    "read": Words(
-        "See what your account may see: boards, your submissions and results, data you have been granted.",
-        "查看您的账号有权查看的内容：排行榜、您的提交与成绩、已获准下载的数据。",
-    ),
-    "submit": Words("Send and withdraw submissions for your team.", "代表您的队伍提交和撤回结果。"),
-    "team": Words(
-        "Manage your team: invite and remove members, request data, hand in a bundle for verification.",
-        "管理您的队伍：邀请和移除成员、申请数据、提交验证包。",
-    ),
-    "judge": Words("Run a table as its referee: clock, goals, retries.", "作为裁判执裁：计时、记录得分点、判定重试。"),
-    "organise": Words(
-        "Do all that an organiser may do: phases, re-scoring, promotion, accounts, exports.",
-        "执行主办方的全部操作：赛段、重新评分、晋级、账号、导出。",
-    ),
-    "work": Words(
-        "Work as a scoring machine: take jobs, read submissions and truth, hand in results.",
-        "作为评分机工作：领取任务、读取提交内容与真值、交回成绩。",
-    ),
-    "metrics": Words("Read how the server is doing.", "读取服务器的运行指标。"),
+    "read": say("See what your account may see: boards, your submissions and results, data you have been granted."),
+    "submit": say("Send and withdraw submissions for your team."),
+    "team": say("Manage your team: invite and remove members, request data, hand in a bundle for verification."),
+    "judge": say("Run a table as its referee: clock, goals, retries."),
+    "organise": say("Do all that an organiser may do: phases, re-scoring, promotion, accounts, exports."),
+    "work": say("Work as a scoring machine: take jobs, read submissions and truth, hand in results."),
+    "metrics": say("Read how the server is doing."),
 }
+KINDS: dict[Kind, Words] = {  # what is asked of each
+    "token": say("scope of a token"), "session": say("scope of a session"), "link": say("purpose of a link"),
+}  # fmt: skip
 POWERS: dict[Role, frozenset[str]] = {
     "organiser": frozenset(SCOPES),
     "referee": frozenset({"read", "judge"}),
@@ -93,7 +84,11 @@ def make(
     """A new key, and its secret, which cannot be had again."""
     names = _checked(kind, scopes)
     if not 0 < lifetime_ms <= LONGEST_MS[kind]:
-        refuse(f"lifetime of a {kind}", _days(lifetime_ms), f"more than nothing, and at most {_days(LONGEST_MS[kind])}")
+        refuse(
+            say("lifetime of a {kind}", kind=kind),
+            _days(lifetime_ms),
+            say("more than nothing, and at most {days}", days=_days(LONGEST_MS[kind])),
+        )
     _make_room(connection, kind, account, names, now)
     secret = PREFIXES[kind] + "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
     key = Key(secrets.token_hex(8), kind, account, names, clean(label)[:80], now, now + lifetime_ms, 0, data)
@@ -169,18 +164,26 @@ def require_power(role: Role, scopes: Iterable[str]) -> None:
     """Refuse a token that would promise more than its account may do."""
     beyond = sorted(set(scopes) - POWERS[role])
     if beyond:
-        refuse("scopes", ", ".join(beyond), f"some of what a {role} may do: {', '.join(sorted(POWERS[role]))}")
+        refuse(
+            say("scopes"),
+            ", ".join(beyond),
+            say("some of what a {role} may do: {join}", role=role, join=", ".join(sorted(POWERS[role]))),
+        )
 
 
 def _checked(kind: Kind, scopes: Iterable[str]) -> tuple[str, ...]:
     names, known = tuple(dict.fromkeys(scopes)), _known(kind)
     for name in names:
         if name not in known:
-            raise UnknownName("purpose of a link" if kind == "link" else f"scope of a {kind}", name, known)
+            raise UnknownName(KINDS[kind], name, known)
     if kind == "token" and not names:
-        refuse("scopes", "none", f"at least one of {', '.join(known)}")
+        refuse(say("scopes"), say("none"), say("at least one of {known}", known=", ".join(known)))
     if kind == "link" and len(names) != 1:
-        refuse("scopes", f"{len(names)} purposes", f"exactly one of {', '.join(known)}")
+        refuse(
+            say("scopes"),
+            say("{number} purposes", number=len(names)),
+            say("exactly one of {known}", known=", ".join(known)),
+        )
     return names
 
 
@@ -197,9 +200,8 @@ def _make_room(connection: Connection, kind: Kind, account: str, scopes: tuple[s
     if len(ids) < MOST[kind]:
         return
     if kind == "token":
-        raise Told(
-            f"This account has {len(ids)} tokens, as many as it may have. Revoke one first.",
-            f"该账号已有 {len(ids)} 个令牌，达到上限。请先撤销一个。",
+        raise PalestraError(
+            say("This account has {number} tokens, as many as it may have. Revoke one first.", number=len(ids))
         )
     connection.execute(delete(keys).where(keys.c.id.in_(ids[MOST[kind] - 1 :])))
 

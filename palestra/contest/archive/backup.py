@@ -46,7 +46,7 @@ from palestra.contest.storage import (
 )
 from palestra.errors import PalestraError, refuse
 from palestra.formats import read_bytes, write_bytes
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 # Made anew from the log, or by workers when they come; what is being uploaded lies outside of the database.
 LEFT_OUT = (tables.snapshots, tables.workers)
@@ -205,7 +205,11 @@ def _copy_key(source: Path, target: Path) -> None:
     data = read_bytes(source, KEY_BYTES)
     if target.exists():
         if read_bytes(target, KEY_BYTES) != data:
-            refuse(str(target), "another signing key", f"the one in {source}: give this contest a folder of its own")
+            refuse(
+                str(target),
+                say("another signing key"),
+                say("the one in {source}: give this contest a folder of its own", source=source),
+            )
         return
     write_private(target, data)
 
@@ -226,7 +230,13 @@ def restore(
         with reading(kept) as connection:
             verdict, named = chain.verify(connection), all_named(_bodies(connection))
         if not verdict.ok:
-            raise PalestraError(f"{file}: its log does not verify, so it was not restored. {verdict.faults[0]}")
+            raise PalestraError(
+                say(
+                    "{file}: its log does not verify, so it was not restored. {faults}",
+                    file=file,
+                    faults=verdict.faults[0],
+                )
+            )
         engine = open_empty(database_url)
         try:
             _put_beside(file.parent, beside)
@@ -253,7 +263,7 @@ def _newest(source: Path) -> Path:
         return source
     found = [file for file in source.iterdir() if NAME.fullmatch(file.name)] if source.is_dir() else []
     if not found:
-        refuse(str(source), "no backup", "a folder that `palestra contest backup` wrote to, or a file in it")
+        refuse(str(source), say("no backup"), say("a folder that `palestra contest backup` wrote to, or a file in it"))
     return max(found, key=_made)
 
 
@@ -282,12 +292,16 @@ def _bring_up_to_date(copy: Engine, file: Path) -> None:
         with reading(copy) as connection:
             found = connection.execute(text("PRAGMA integrity_check(1)")).scalar()
         if found != "ok":
-            raise PalestraError(f"{file}: a damaged backup ({found}). Take an earlier one.")
+            raise PalestraError(say("{file}: a damaged backup ({found}). Take an earlier one.", file=file, found=found))
         migrate(copy)
     except DatabaseError as error:
-        raise PalestraError(f"{file}: not a backup, or a damaged one ({error.orig}).") from None
+        raise PalestraError(
+            say("{file}: not a backup, or a damaged one ({orig}).", file=file, orig=error.orig)
+        ) from None
     except CommandError as error:
-        raise PalestraError(f"{file}: made by a newer version of Palestra ({error}). Update this one.") from None
+        raise PalestraError(
+            say("{file}: made by a newer version of Palestra ({error}). Update this one.", file=file, error=error)
+        ) from None
 
 
 def open_empty(database_url: str) -> Engine:
@@ -304,16 +318,16 @@ def open_empty(database_url: str) -> Engine:
 
 def _require_empty(engine: Engine) -> None:
     where, ours = engine.url.render_as_string(), set(tables.metadata.tables)
-    expected = "an empty database: nothing is restored over what is there. Name another one"
+    expected = say("an empty database: nothing is restored over what is there. Name another one")
     there = inspect(engine).get_table_names()
     if others := [name for name in there if name not in ours | {"alembic_version"}]:
-        refuse(where, f"tables of something else ({others[0]})", expected)
+        refuse(where, say("tables of something else ({others})", others=others[0]), expected)
     with reading(engine) as connection:
         for name in there:
             if name in ours:
                 count = connection.execute(select(func.count()).select_from(tables.metadata.tables[name])).scalar()
                 if count:
-                    refuse(where, f"a contest ({count:,} rows in {name})", expected)
+                    refuse(where, say("a contest ({count:,} rows in {name})", count=count, name=name), expected)
 
 
 def count_on(connection: Connection) -> None:
@@ -333,4 +347,6 @@ def require_verified(connection: Connection, head: Head) -> None:
     """Look at what was written, before it is committed."""
     verdict = chain.verify(connection, [head])
     if not verdict.ok:
-        raise PalestraError(f"What was written does not verify, and was taken back. {verdict.faults[0]}")
+        raise PalestraError(
+            say("What was written does not verify, and was taken back. {faults}", faults=verdict.faults[0])
+        )

@@ -34,7 +34,7 @@ from palestra.contest.rules import model as rulebook
 from palestra.contest.storage import Files, reading, sync
 from palestra.errors import PalestraError, UnknownName, refuse
 from palestra.formats import read_bytes
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 FORMAT = 1
 GROUPS: tuple[Group, ...] = ("submissions", "reports", "data", "recordings")  # that an export can be made without
@@ -131,10 +131,10 @@ def plan(
     with reading(engine) as connection:
         verdict = chain.verify(connection)
         if not verdict.ok:
-            raise PalestraError(f"The log does not verify, so it is not signed. {verdict.faults[0]}")
+            raise PalestraError(say("The log does not verify, so it is not signed. {faults}", faults=verdict.faults[0]))
         state, named, size = _folded(chain.rows(connection, upto=verdict.head.seq), without)
     if not state.versions:
-        raise PalestraError("There is nothing to export: this contest has not been opened yet.")
+        raise PalestraError(say("There is nothing to export: this contest has not been opened yet."))
     sizes, lacking = _looked_up(files, [] if public else named)
     _forget_draws(state, files, lacking)
     return Plan(
@@ -219,7 +219,11 @@ def _write(archive: SealedZip, planned: Plan, engine: Engine, files: Files, key:
         _add_table(archive, name, table)
     for digest in sorted(planned.files):
         if archive.add(f"files/{digest}", files.stream(digest), _shrinks(files, digest)).sha256 != digest:
-            raise PalestraError(f"The file {digest} was damaged while it was exported. Look at the disk, begin again.")
+            raise PalestraError(
+                say(
+                    "The file {digest} was damaged while it was exported. Look at the disk, begin again.", digest=digest
+                )
+            )
     rules = planned.state.rules(planned.as_of)
     about = (planned.head, planned.as_of, key.fingerprint, version("palestra"), planned.public, planned.without)
     archive.add("README.md", [readme(rules, *about).encode()])
@@ -275,7 +279,11 @@ def _shrinks(files: Files, digest: str) -> bool:
 def _require_room(planned: Plan, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if planned.bytes * ROOM > free:
-        refuse(str(folder), f"{human_bytes(free)} free", f"{human_bytes(int(planned.bytes * ROOM))} for the archive")
+        refuse(
+            str(folder),
+            say("{free} free", free=human_bytes(free)),
+            say("{human_bytes} for the archive", human_bytes=human_bytes(int(planned.bytes * ROOM))),
+        )
 
 
 @contextmanager

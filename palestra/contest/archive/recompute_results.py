@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from palestra.contest.boards import public_part
+from palestra.contest.boards import public_part, rankable
 from palestra.contest.log import Score, State, Submission
 from palestra.contest.match import OnSite, numbers_again
 from palestra.contest.rules import Phase, track_of
@@ -25,6 +25,7 @@ from palestra.errors import PalestraError
 from palestra.records import Estimate, Provenance, Result, Track
 from palestra.scoring import Scored, collect, score_file
 from palestra.scoring import score as scoring
+from palestra.text import say
 
 CLOSE = 1e-9  # by which numbers may differ, relative to their size, and count as equal: another machine adds otherwise
 CLOSE_DRAWS = 1e-5  # the same of resamples, which are kept as float32
@@ -99,7 +100,7 @@ def told(found: Sequence[Checked]) -> str:
 def _checked(state: State, files: Files, home: Path | None, one: Submission, score: Score) -> Checked:
     phase = state.phase(one.phase, score.at)
     try:
-        kept = msgspec.json.decode(files.read(score.result), type=Result)
+        kept = score_file.decode(files.read(score.result))
         how, fresh = _again(files, home, phase, one, score, kept)
         outcome, worst, message = _compared(files, phase, score, kept, fresh)
     except (PalestraError, OursToMend, msgspec.MsgspecError) as error:
@@ -119,7 +120,7 @@ def _again(
     if at_hand and track.files and not track.live and files.has(one.file):
         return "answers", _from_answers(track, assignment, kept)
     if "scores" not in score.files:
-        raise PalestraError("its scores were not kept, and its data or its file is not at hand.")
+        raise PalestraError(say("its scores were not kept, and its data or its file is not at hand."))
     with files.local(score.files["scores"]) as file:
         return "scores", score_file.rescore(score_file.load(file))
 
@@ -135,10 +136,11 @@ def _compared(files: Files, phase: Phase, score: Score, kept: Result, fresh: Sco
     """The whole result with the log, its page's result with the kept one, its resamples with the kept ones."""
     track = track_of(phase)
     shown = public_part.shown(phase, track, fresh)
-    differences = list(_differences("", score.metrics, fresh.result.metrics))
+    again = rankable(phase, track, fresh.result)
+    differences = list(_differences("", score.metrics, again.metrics))
     if shown:
-        differences += _differences("shown part, ", score.shown, shown.result.metrics)
-    again = (shown or fresh).result
+        again = rankable(phase, track, shown.result)
+        differences += _differences("shown part, ", score.shown, again.metrics)
     differences += _differences("kept result, ", kept.metrics, again.metrics)
     worst = max((size for _, size in differences), default=0.0)
     if far := [name for name, size in differences if not size <= CLOSE]:

@@ -37,7 +37,7 @@ from palestra.contest.rules import NEVER
 from palestra.contest.storage import DIGEST, Files, tables, writing
 from palestra.errors import PalestraError, clip, refuse
 from palestra.formats import BROKEN, open_members, regular_file, shown_name
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 MOST_MEMBERS = 1_000_000
 MOST_BYTES = 2_000_000_000_000  # of all members, unpacked
@@ -118,7 +118,11 @@ class Archive:
         try:
             self.zip = zipfile.ZipFile(file)
         except BROKEN as error:
-            refuse(self.name, f"an archive that cannot be read ({error})", "a .zip that an export wrote")
+            refuse(
+                self.name,
+                say("an archive that cannot be read ({error})", error=error),
+                say("a .zip that an export wrote"),
+            )
         try:
             self.manifest = self._manifest()
         except BaseException:
@@ -151,7 +155,7 @@ class Archive:
         if name not in self.sizes:
             self._wrong(f"found no {name}, expected an export of a contest.")
         if self.sizes[name] > most:
-            refuse(f"{self.name}: {name}", human_bytes(self.sizes[name]), f"at most {human_bytes(most)}")
+            refuse(f"{self.name}: {name}", human_bytes(self.sizes[name]), say("at most {most}", most=human_bytes(most)))
         return b"".join(self.chunks(name))
 
     def _wrong(self, what: str) -> NoReturn:
@@ -244,7 +248,11 @@ def _require_room(opened: Archive, files_url: str) -> None:
         folder = folder.parent
     needed, free = sum(opened.sizes[f"files/{digest}"] for digest in opened.files), shutil.disk_usage(folder).free
     if needed > free:
-        refuse(str(folder), f"{human_bytes(free)} free", f"{human_bytes(needed)} for the files of {opened.name}")
+        refuse(
+            str(folder),
+            say("{free} free", free=human_bytes(free)),
+            say("{needed} for the files of {name}", needed=human_bytes(needed), name=opened.name),
+        )
 
 
 def _put_files(opened: Archive, files: Files) -> None:
@@ -260,7 +268,14 @@ def _put_events(connection: Connection, opened: Archive) -> State:
         try:
             apply(state, Event(seq, at, by, e.decode(body)))
         except (PalestraError, msgspec.MsgspecError, LookupError, ValueError) as error:
-            raise PalestraError(f"{opened.name}: event {seq} cannot have happened ({clip(str(error), 90)}).") from None
+            raise PalestraError(
+                say(
+                    "{name}: event {seq} cannot have happened ({clip}).",
+                    name=opened.name,
+                    seq=seq,
+                    clip=clip(str(error), 90),
+                )
+            ) from None
         waiting.append({"seq": seq, "at": at, "by": by, "body": body, "hash": digest})
         if len(waiting) == ROWS:
             connection.execute(tables.events.insert(), waiting)

@@ -25,6 +25,7 @@ from palestra.contest.archive.verify_archive import fingerprint, key_of, pem_of
 from palestra.contest.storage import sync
 from palestra.errors import PalestraError, refuse
 from palestra.formats import read_bytes
+from palestra.text import say
 
 __all__ = ["NAME", "Key", "fingerprint", "key_of", "open_key", "pem_of", "same_fingerprint", "verify"]
 
@@ -71,17 +72,21 @@ def open_key(file: Path) -> Key:
         _make(file)
     mode = file.stat().st_mode
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        found = f"a private key that others may read (mode {stat.S_IMODE(mode):o})"
-        refuse(str(file), found, f"one for its owner alone: chmod 600 {file}")
+        found = say("a private key that others may read (mode {s_imode:o})", s_imode=stat.S_IMODE(mode))
+        refuse(str(file), found, say("one for its owner alone: chmod 600 {file}", file=file))
     try:
         private = load_pem_private_key(read_bytes(file, MOST_BYTES), password=None)
     except (ValueError, TypeError):
         raise PalestraError(
-            f"{file}: found no private key in it, expected one that Palestra made. Put it back from a backup; without "
-            "it, later exports are signed with another key, which whoever kept the old one will notice."
+            say(
+                "{file}: found no private key in it, expected one that Palestra made. Put it back "
+                "from a backup; without it, later exports are signed with another key, which whoever "
+                "kept the old one will notice.",
+                file=file,
+            )
         ) from None
     if not isinstance(private, Ed25519PrivateKey):
-        refuse(str(file), "a key of another kind", "an Ed25519 private key")
+        refuse(str(file), say("a key of another kind"), say("an Ed25519 private key"))
     return Key(private)
 
 

@@ -20,6 +20,7 @@ from palestra.contest.rules import Phase, track_of
 from palestra.errors import UnknownName
 from palestra.scoring import Judged
 from palestra.scoring import table as judged_table
+from palestra.text import joined
 
 # What spreadsheet programs run, and what they strip before they look; full-width signs are taken for their like.
 FORMULA = r"^[\s\u0000]*[=+\-@＝＋－＠]|^[\t\r\n]"
@@ -270,7 +271,7 @@ def submissions(state: State, sent: Sequence[Submission], viewer: Viewer, now: i
         "sha256": (pl.String, [one.file for one in sent]),
         "stage": (pl.String, [one.stage for one in sent]),
         "attempt": (pl.Int64, [one.attempt for one in sent]),
-        "message": (pl.String, [one.message or "\n".join(one.faults) for one in sent]),
+        "message": (pl.String, [str(one.message or joined(one.faults, "\n")) for one in sent]),
         "metric": (
             pl.String,
             [ranks[one.phase] if number else None for one, number in zip(sent, numbers, strict=True)],

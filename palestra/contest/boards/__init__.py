@@ -8,6 +8,6 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.boards import public_part, ranking
     from palestra.contest.boards.cache import Boards, judged_by
-    from palestra.contest.boards.ranking import DrawsOf, Entry, FinalRow, Row, board, entry_of, exact
+    from palestra.contest.boards.ranking import DrawsOf, Entry, FinalRow, Row, board, entry_of, exact, rankable
 else:
     __getattr__ = lazy_exports(__name__)

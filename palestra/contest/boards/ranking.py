@@ -3,6 +3,7 @@
 What referees judged is kept as exact fractions, and compared and weighted as such.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
@@ -14,8 +15,10 @@ from palestra.contest import Part
 from palestra.contest.log import Score, State, Submission
 from palestra.contest.match import at_the_time
 from palestra.contest.rules import Phase, track_of
-from palestra.records import Estimate, Metric, Track
+from palestra.errors import PalestraError
+from palestra.records import Estimate, Metric, Result, Track
 from palestra.scoring import placed
+from palestra.text import say
 
 DrawsOf = Callable[[str], bytes]  # opens the resamples of a metric by their digest
 Place = float | Fraction
@@ -146,6 +149,27 @@ def _deciding(phase: Phase, track: Track) -> list[Metric | None]:
     known = {metric.name: metric for metric in track.metrics}
     names = phase.ties or track.ties
     return [track.ranks, *(None if name == EARLIER else known[name] for name in names)]
+
+
+def rankable(phase: Phase, track: Track, result: Result) -> Result:
+    """A result with the metrics that are numbers, which those that decide a board must be. Others may have nothing to
+    be computed from."""
+    numbers = {name: found for name, found in result.metrics.items() if math.isfinite(found.value)}
+    for metric in _deciding(phase, track):
+        if metric and metric.name not in numbers:
+            value = result.metrics[metric.name].value
+            raise PalestraError(
+                say(
+                    "{id}: its metric {name}, by which the board of phase {id2} is ordered, came out as "
+                    "{value}, expected a number. Look whether the data of the phase has anything to "
+                    "compute it from.",
+                    id=track.id,
+                    name=metric.name,
+                    id2=phase.id,
+                    value=value,
+                )
+            )
+    return msgspec.structs.replace(result, metrics=numbers)
 
 
 def _standing(

@@ -7,7 +7,8 @@ from palestra.contest.decisions.teams import digest_of
 from palestra.contest.log import State
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, require_reason
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 
 
 def licence_digest(phase: Phase) -> str:
@@ -19,21 +20,15 @@ def request(state: State, now: int, team: str, phase_id: str, accepted: str) -> 
     phase = state.phase(phase_id, now)
     access = state.team(team).access.get(phase_id)
     if out := state.out(team, phase_id, now):
-        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+        raise PalestraError(say("Your team is disqualified: {reason}", reason=out.reason))
     if access and access.granted:
-        raise Told("Your team has access to this data already.", "您的队伍已可获取该数据。")
+        raise PalestraError(say("Your team has access to this data already."))
     if access and not access.refused:
-        raise Told(
-            "Your team has asked for this data already. The organiser will answer.",
-            "您的队伍已申请过该数据，请等待主办方答复。",
-        )
+        raise PalestraError(say("Your team has asked for this data already. The organiser will answer."))
     if not takes_part(state, phase, team):
-        raise Told("Only promoted teams get the data of this phase.", "本赛段的数据仅提供给晋级队伍。")
+        raise PalestraError(say("Only promoted teams get the data of this phase."))
     if accepted != licence_digest(phase):
-        raise Told(
-            "The licence has changed since you read it. Read it again, then accept it.",
-            "许可协议在您阅读之后有改动。请重新阅读后再接受。",
-        )
+        raise PalestraError(say("The licence has changed since you read it. Read it again, then accept it."))
     asked: list[e.Body] = [e.AccessRequested(team, phase_id, accepted)]
     at_once = phase.access == "open" and access is None  # who was refused is granted by the organiser alone
     return [*asked, e.AccessGranted(team, phase_id)] if at_once else asked
@@ -51,10 +46,7 @@ def refuse(state: State, team: str, phase_id: str, reason: str) -> list[e.Body]:
 
 def _require_request(state: State, team: str, phase_id: str) -> None:
     if phase_id not in state.team(team).access:
-        raise Told(
-            "This team has not asked for this data: it accepts the licence with its request.",
-            "该队尚未申请该数据：申请时须同时接受许可协议。",
-        )
+        raise PalestraError(say("This team has not asked for this data: it accepts the licence with its request."))
 
 
 def release_truth(state: State, now: int, phase_id: str, reason: str) -> list[e.Body]:
@@ -62,21 +54,17 @@ def release_truth(state: State, now: int, phase_id: str, reason: str) -> list[e.
     phase = state.phase(phase_id, now)
     promotion = state.promotions.get(phase_id)
     if promotion is None:
-        raise Told(
-            "Truth is released to promoted teams, and none has been promoted from this phase.",
-            "真值只发放给晋级队伍，而本赛段还没有队伍晋级。",
-        )
+        raise PalestraError(say("Truth is released to promoted teams, and none has been promoted from this phase."))
     if still := next((other.id for other in _on_same_data(state, phase, now) if now < other.closes), None):
-        raise Told(
-            f"{still!r} has not closed: its truth would be answers to what can still be submitted.",
-            f"赛段“{still}”尚未结束：此时发放真值，等于公布仍可提交的答案。",
+        raise PalestraError(
+            say("{still!r} has not closed: its truth would be answers to what can still be submitted.", still=still)
         )
     held = state.truth.get(phase_id, {})
     teams: Sequence[str] = [
         one.team for one in promotion.teams if one.team not in held and not state.out(one.team, phase_id, now)
     ]
     if not teams:
-        raise Told("All promoted teams have this truth already.", "所有晋级队伍都已获得该真值。")
+        raise PalestraError(say("All promoted teams have this truth already."))
     return [e.TruthReleased(phase_id, tuple(teams), require_reason(reason))]
 
 

@@ -6,10 +6,14 @@ import msgspec
 
 from palestra.contest.boards import FinalRow, Row
 from palestra.contest.decisions.teams import digest_of
-from palestra.contest.log import UNDER_WAY, Promoted, State
+from palestra.contest.log import UNDER_WAY, Bundle, Promoted, State
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, Rules, require_reason
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import Words, message, say
+
+# Outcomes of a verification that a team does not go on with
+BAD = {"differs": message("differs", "verification"), "failed": message("failed", "verification")}
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -21,6 +25,7 @@ class Preview(msgspec.Struct, frozen=True):
     left_out: tuple[Promoted, ...]
     added: tuple[str, ...]  # beside who goes on already
     removed: tuple[str, ...]
+    why: dict[str, Words] = {}  # those who are left out are; the log keeps the English
 
     @property
     def digest(self) -> str:
@@ -36,18 +41,15 @@ def preview(
     are those of `now`: amended ones may have come into force with nothing written in the log since."""
     phase = state.phase(phase_id, now)
     if phase.promotion is None:
-        raise Told(
-            f"No team is promoted from {phase_id}: its rules say nothing of it.",
-            f"规则没有规定赛段 {phase_id} 的晋级办法，因此没有队伍可以晋级。",
-        )
-    named = {state.team(team).id: require_reason(reason) for team, reason in (without or {}).items()}
+        raise PalestraError(say("No team is promoted from {phase_id}: its rules say nothing of it.", phase_id=phase_id))
+    named = {state.team(team).id: Words.same(require_reason(reason)) for team, reason in (without or {}).items()}
     reasons = {**_failed(state, phase), **named}
     teams: list[Promoted] = []
     left_out: list[Promoted] = []
     for row in rows:
         if row.rank is None:
             continue
-        one = Promoted(row.entry.team, row.rank, reasons.get(row.entry.team, ""))
+        one = Promoted(row.entry.team, row.rank, str(reasons.get(row.entry.team, "")))
         full = len(teams) >= phase.promotion.top
         if full and one.rank != teams[-1].rank:
             break
@@ -55,28 +57,33 @@ def preview(
     before = state.promotions.get(phase_id)
     had = [one.team for one in before.teams] if before else []
     has = [one.team for one in teams]
-    return Preview(phase_id, phase.promotion.to, tuple(teams), tuple(left_out), _without(has, had), _without(had, has))
+    changes = (_without(has, had), _without(had, has))
+    return Preview(phase_id, phase.promotion.to, tuple(teams), tuple(left_out), *changes, reasons)
 
 
 def _without(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in others)
 
 
-def _failed(state: State, phase: Phase) -> dict[str, str]:
+def _failed(state: State, phase: Phase) -> dict[str, Words]:
     """Teams that cannot go on, with why: their verification did not hold, they did not comply, they are out."""
-    reasons = {}
+    reasons: dict[str, Words] = {}
     for bundle in state.bundles.values():  # the newest that was looked at counts: handing in another one is no answer
         if bundle.phase == phase.id and bundle.outcome:
-            bad = bundle.outcome in ("differs", "failed")
-            reasons[bundle.team] = f"verification: {bundle.outcome}; {bundle.message}" if bad else ""
+            bad = bundle.outcome in BAD
+            reasons[bundle.team] = _not_verified(bundle) if bad else Words()
     for team, verdict in state.compliance.get(phase.id, {}).items():
         if not verdict.ok:
-            reasons[team] = f"compliance: {verdict.reasons}"
+            reasons[team] = say("compliance: {reasons}", reasons=verdict.reasons)
     to = phase.promotion.to if phase.promotion else ""
     for team in state.teams:
         if out := state.out(team, to):
-            reasons[team] = f"disqualified: {out.reason}"
+            reasons[team] = say("disqualified: {reason}", reason=out.reason)
     return {team: reason for team, reason in reasons.items() if reason}
+
+
+def _not_verified(bundle: Bundle) -> Words:
+    return say("verification: {outcome}; {message}", outcome=say(BAD[bundle.outcome]), message=bundle.message)
 
 
 def confirm(state: State, now: int, seen: Preview, digest: str, reason: str) -> list[e.Body]:
@@ -84,21 +91,17 @@ def confirm(state: State, now: int, seen: Preview, digest: str, reason: str) -> 
     would differ."""
     phase = state.phase(seen.phase, now)
     if now < phase.closes:
-        raise Told(
-            "This phase is still open. Teams are promoted when it has closed.",
-            "本赛段仍在进行，结束后才能确定晋级队伍。",
-        )
+        raise PalestraError(say("This phase is still open. Teams are promoted when it has closed."))
     sent = (state.submissions[name] for names in state.of_team.get(phase.id, {}).values() for name in names)
     if waiting := sum(one.stage in UNDER_WAY for one in sent):
-        raise Told(
-            f"Submissions to this phase without a result yet: {waiting}. Wait for them, or cancel them.",
-            f"本赛段还有 {waiting} 个提交没有结果。请等待，或取消它们。",
+        raise PalestraError(
+            say(
+                "Submissions to this phase without a result yet: {waiting}. Wait for them, or cancel them.",
+                waiting=waiting,
+            )
         )
     if seen.digest != digest:
-        raise Told(
-            "The board has changed since this preview. Look at it again before you confirm.",
-            "预览之后排行榜有变动。请重新查看后再确认。",
-        )
+        raise PalestraError(say("The board has changed since this preview. Look at it again before you confirm."))
     return [e.PromotionConfirmed(seen.phase, seen.to, seen.teams, seen.left_out, require_reason(reason))]
 
 
@@ -138,5 +141,5 @@ def give_awards(state: State, proposed: Mapping[int, Sequence[str]], reason: str
         changes += [e.AwardTaken(number, team, why) for team in held if team not in teams]
         changes += [e.AwardGiven(number, team, why) for team in teams if team not in held]
     if not changes:
-        raise Told("The awards are given like this already.", "奖项已经这样颁发了。")
+        raise PalestraError(say("The awards are given like this already."))
     return changes

@@ -9,9 +9,8 @@ from palestra.contest.boards import DrawsOf, Row, board
 from palestra.contest.log import Rescoring, Shelf, State
 from palestra.contest.log import events as e
 from palestra.contest.rules import require_reason, track_of
-from palestra.errors import Told
-
-ENDED = {"applied": "已经应用", "cancelled": "已经取消"}  # in Chinese
+from palestra.errors import PalestraError
+from palestra.text import say
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -40,17 +39,14 @@ def propose(state: State, now: int, rescoring: str, phase_id: str, chosen: Seque
     state.phase(phase_id, now)
     scored = [one.id for one in state.submissions.values() if one.phase == phase_id and one.stage == "scored"]
     if unknown := [name for name in chosen if name not in scored]:
-        raise Told(
-            f"{unknown[0]} is no scored submission of {phase_id}.", f"{unknown[0]} 不是赛段 {phase_id} 中已评分的提交。"
+        raise PalestraError(
+            say("{unknown} is no scored submission of {phase_id}.", unknown=unknown[0], phase_id=phase_id)
         )
     names = tuple(dict.fromkeys(chosen or scored))
     if not names:
-        raise Told(f"Nothing in {phase_id} has been scored yet.", f"赛段 {phase_id} 还没有已评分的提交。")
+        raise PalestraError(say("Nothing in {phase_id} has been scored yet.", phase_id=phase_id))
     if any(one.state == "open" and one.phase == phase_id for one in state.rescorings.values()):
-        raise Told(
-            "Another set is open in this phase. Apply it or cancel it first.",
-            "本赛段还有一组未完结的重新评分。请先应用或取消它。",
-        )
+        raise PalestraError(say("Another set is open in this phase. Apply it or cancel it first."))
     return [e.RescoringProposed(rescoring, phase_id, names, require_reason(reason))]
 
 
@@ -99,9 +95,12 @@ def apply(state: State, rescoring_id: str) -> list[e.Body]:
     one = _open(state, rescoring_id)
     left = [name for name in one.submissions if name not in one.failed and not _is_done(state, one, name)]
     if left:
-        raise Told(
-            f"{len(left)} of {len(one.submissions)} are not scored again yet. Wait, or cancel the set.",
-            f"{len(one.submissions)} 个提交中还有 {len(left)} 个未重新评分。请等待，或取消这一组。",
+        raise PalestraError(
+            say(
+                "{number} of {number2} are not scored again yet. Wait, or cancel the set.",
+                number=len(left),
+                number2=len(one.submissions),
+            )
         )
     return [e.RescoringApplied(rescoring_id)]
 
@@ -114,9 +113,11 @@ def cancel(state: State, rescoring_id: str, reason: str) -> list[e.Body]:
 def _open(state: State, rescoring_id: str) -> Rescoring:
     one = state.rescorings.get(rescoring_id)
     if one is None:
-        raise Told(
-            f"There is no set {rescoring_id!r} of scores to be made again.", f"没有编号为“{rescoring_id}”的重新评分。"
+        raise PalestraError(
+            say("There is no set {rescoring_id!r} of scores to be made again.", rescoring_id=rescoring_id)
         )
     if one.state != "open":
-        raise Told(f"This set was {one.state} already.", f"这组重新评分{ENDED[one.state]}。")
+        raise PalestraError(
+            say("This set was applied already.") if one.state == "applied" else say("This set was cancelled already.")
+        )
     return one

@@ -42,7 +42,7 @@ def told(file: Path, state: State, now: int, desk: str) -> list[str]:
     if not others:
         return lines
     number = sum(one.counts_from <= now for one in state.versions)
-    since = calendar.told(state.versions[number - 1].counts_from, theirs.zone, "en")
+    since = calendar.told(state.versions[number - 1].counts_from, theirs.zone)
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     return [
         f"In force are the rules in the log: version {number}, since {since}. {file} differs in "
@@ -57,7 +57,7 @@ def _way_out(file: Path, theirs: Rules, state: State, desk: str) -> str:
     same = [number for number, one in enumerate(state.versions, 1) if one.rules == theirs]
     newest = len(state.versions)
     if newest in same:
-        start = calendar.told(state.versions[-1].counts_from, theirs.zone, "en")
+        start = calendar.told(state.versions[-1].counts_from, theirs.zone)
         return f"The file is version {newest}, which counts from {start}: there is nothing to do."
     known = f"The file is still version {same[-1]}. " if same else ""
     return f"{known}It has no effect by itself: to put it into force, paste it at {desk}, and look at the differences."
@@ -68,5 +68,5 @@ def _moved(state: State, phase: Phase, now: int) -> str:
     moved, zone = state.phase(phase.id, now), state.rules(now).zone
     if (moved.opens, moved.closes) == (phase.opens, phase.closes):
         return ""
-    opens, closes = calendar.told(moved.opens, zone, "en"), calendar.told(moved.closes, zone, "en", True)
+    opens, closes = calendar.told(moved.opens, zone), calendar.told(moved.closes, zone, closing=True)
     return f"Phase {phase.id} was moved at the desk: it opens {opens} and closes {closes}."

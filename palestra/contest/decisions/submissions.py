@@ -8,16 +8,17 @@ from palestra.contest import takes_part
 from palestra.contest.log import UNDER_WAY, Stage, State, Submission
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, Quota, Rules, calendar, require_reason, track_of
-from palestra.errors import Told, clean, clip, refuse
+from palestra.errors import PalestraError, clean, clip, refuse
 from palestra.records import Track
-from palestra.text import Words
+from palestra.text import Words, say, say_count
 
 LONGEST_FILE_NAME = 200  # bytes
 FREE = ("refused", "failed", "faulted", "cancelled")  # stages that cost no quota
 FAULTY = ("refused", "failed")  # by the contestant's own fault: these have a cap of their own
-STAGES: dict[Stage, str] = {  # in Chinese
-    "checking": "检查中", "queued": "排队中", "running": "评测中", "scored": "已评分", "refused": "未通过检查",
-    "failed": "运行失败", "faulted": "平台故障", "cancelled": "已取消", "withdrawn": "已撤回",
+STAGES: dict[Stage, Words] = {
+    "checking": say("checking"), "queued": say("queued"), "running": say("running"), "scored": say("scored"),
+    "refused": say("refused"), "failed": say("failed"), "faulted": say("faulted"), "cancelled": say("cancelled"),
+    "withdrawn": say("withdrawn"),
 }  # fmt: skip
 
 
@@ -56,57 +57,50 @@ def require_open(state: State, phase: Phase, team: str, now: int) -> None:
     rules = state.rules(now)
     _require_team(state, phase, team, now)
     if now < phase.opens:
-        raise Told(
-            f"This phase is not open yet. It opens {calendar.told(phase.opens, rules.zone, 'en')}.",
-            f"本赛段尚未开始，开始时间：{calendar.told(phase.opens, rules.zone, 'zh')}。",
-        )
+        opens = calendar.told(phase.opens, rules.zone)
+        raise PalestraError(say("This phase is not open yet. It opens {time}.", time=opens))
     if now >= phase.closes:
-        raise Told(
-            f"This phase takes no more submissions. It closed {calendar.told(phase.closes, rules.zone, 'en', True)}.",
-            f"本赛段已于 {calendar.told(phase.closes, rules.zone, 'zh', True)} 截止，不再接收提交。",
-        )
+        closed = calendar.told(phase.closes, rules.zone, closing=True)
+        raise PalestraError(say("This phase takes no more submissions. It closed {time}.", time=closed))
     left = allowance(state, phase, team, now)
     if left.next_at is not None:
         when = _when(left.next_at, phase, rules)
-        raise Told(
-            f"The quota is {calendar.quota_told(phase.quota, 'en')}, and {left.used} "
-            f"{'is' if left.used == 1 else 'are'} "
-            f"used. {when.en}",
-            f"提交次数限额为{calendar.quota_told(phase.quota, 'zh')}，已用 {left.used} 次。{when.zh}",
+        raise PalestraError(
+            say_count(
+                "The quota is {quota}, and {count} is used. {when}",
+                "The quota is {quota}, and {count} are used. {when}",
+                left.used,
+                quota=calendar.quota_told(phase.quota),
+                when=when,
+            )
         )
     if left.faults_next_at is not None:
         when = _when(left.faults_next_at, phase, rules)
-        raise Told(
-            f"{left.faults_used} of your submissions were refused or failed; at most {left.fault_count} may, so that "
-            f"the queue stays short for all. {when.en}",
-            f"您的队伍已有 {left.faults_used} 次提交未通过检查或运行失败；为免大家久等，此类提交最多 "
-            f"{left.fault_count} 次。{when.zh}",
+        raise PalestraError(
+            say(
+                "{faults_used} of your submissions were refused or failed; at most {fault_count} may, "
+                "so that the queue stays short for all. {when}",
+                faults_used=left.faults_used,
+                fault_count=left.fault_count,
+                when=when,
+            )
         )
 
 
 def _require_team(state: State, phase: Phase, team: str, now: int) -> None:
     if not team:
-        raise Told(
-            "Only members of a team can submit. Make a team, or join one by its invitation.",
-            "只有队伍成员才能提交。请创建队伍，或凭邀请加入队伍。",
-        )
+        raise PalestraError(say("Only members of a team can submit. Make a team, or join one by its invitation."))
     state.team(team)
     if out := state.out(team, phase.id, now):
-        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+        raise PalestraError(say("Your team is disqualified: {reason}", reason=out.reason))
     if not takes_part(state, phase, team):
-        raise Told(
-            "Only promoted teams take part in this phase, and yours is not among them.",
-            "本赛段仅限晋级队伍参加，您的队伍未晋级。",
-        )
+        raise PalestraError(say("Only promoted teams take part in this phase, and yours is not among them."))
 
 
 def _when(at: int, phase: Phase, rules: Rules) -> Words:
     if at >= phase.closes:
-        return Words("There will be none before this phase closes.", "本赛段截止前不会再有提交机会。")
-    return Words(
-        f"The next one is free {calendar.told(at, rules.zone, 'en')}.",
-        f"下一次可提交时间：{calendar.told(at, rules.zone, 'zh')}。",
-    )
+        return say("There will be none before this phase closes.")
+    return say("The next one is free {time}.", time=calendar.told(at, rules.zone))
 
 
 def require_file(state: State, phase: Phase, team: str, name: str, size: int, now: int) -> None:
@@ -130,20 +124,24 @@ def _require_kind(name: str, taken: tuple[str, ...]) -> None:
     """A file that no reader takes would be refused when it is checked, and cost its team a faulty submission."""
     if not name.lower().endswith(taken):
         file, ends = clean(name), ", ".join(taken)
-        raise Told(
-            f"{file}: this phase takes files that end in {ends}. It was not taken, and does not count against you.",
-            f"{file}：本赛段只接收扩展名为 {ends} 的文件。该文件未被接收，也不计入提交次数。",
+        raise PalestraError(
+            say(
+                "{file}: this phase takes files that end in {ends}. It was not taken, and does not count against you.",
+                file=file,
+                ends=ends,
+            )
         )
 
 
 def _require_size(name: str, size: int, limit_bytes: int) -> None:
     """Names as well: one that no file system takes would fail on our side, and cost nothing each time."""
     if not name or len(name.encode(errors="replace")) > LONGEST_FILE_NAME or not name.isprintable():
-        refuse("the file's name", clip(name), f"1 to {LONGEST_FILE_NAME} bytes of letters that can be printed")
+        expected = say("1 to {most} bytes of letters that can be printed", most=LONGEST_FILE_NAME)
+        refuse(say("the file's name"), clip(name), expected)
     if size <= 0:
-        refuse(clean(name), "an empty file", "a file with something in it")
+        refuse(clean(name), say("an empty file"), say("a file with something in it"))
     if size > limit_bytes:
-        refuse(clean(name), f"{size:,} bytes", f"at most {limit_bytes:,}")
+        refuse(clean(name), say("{bytes:,} bytes", bytes=size), say("at most {most:,}", most=limit_bytes))
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -168,23 +166,21 @@ def receive(state: State, now: int, sent: Sent) -> list[e.Body]:
 
 def _require_new(state: State, submission: str) -> None:
     if submission in state.submissions or submission in state.bundles:
-        raise Told(f"{submission} was handed in already.", f"{submission} 已经提交过了。")
+        raise PalestraError(say("{submission} was handed in already.", submission=submission))
 
 
 def withdraw(state: State, now: int, submission: str, team: str, reason: str) -> list[e.Body]:
     """A team takes a submission back, or the organiser does: it leaves the board, and stays in the log."""
     one = state.submission(submission)
     if team and one.team != team:
-        raise Told(f"There is no submission {submission!r}.", f"没有编号为“{submission}”的提交。")
+        raise PalestraError(say("There is no submission {submission!r}.", submission=submission))
     if one.stage != "scored":
-        raise Told(
-            f"This submission is {one.stage}; only one that is scored can be withdrawn.",
-            f"该提交的状态为“{STAGES[one.stage]}”；只有已评分的提交才能撤回。",
+        raise PalestraError(
+            say("This submission is {stage}; only one that is scored can be withdrawn.", stage=STAGES[one.stage])
         )
     if team and state.phase(one.phase, now).board == "last":
-        raise Told(
-            "In this phase a team's last submission counts, whatever came of it. Ask the organiser.",
-            "本赛段以各队最后一次提交为准，无论结果如何。如需撤回，请联系主办方。",
+        raise PalestraError(
+            say("In this phase a team's last submission counts, whatever came of it. Ask the organiser.")
         )
     return [e.SubmissionWithdrawn(submission, require_reason(reason))]
 
@@ -192,9 +188,11 @@ def withdraw(state: State, now: int, submission: str, team: str, reason: str) ->
 def cancel(state: State, now: int, submission: str, reason: str) -> list[e.Body]:
     one = state.submission(submission)
     if one.stage not in UNDER_WAY:
-        raise Told(
-            f"This submission is {one.stage}; only what is waiting or under way can be cancelled.",
-            f"该提交的状态为“{STAGES[one.stage]}”；只有等待中或进行中的提交才能取消。",
+        raise PalestraError(
+            say(
+                "This submission is {stage}; only what is waiting or under way can be cancelled.",
+                stage=STAGES[one.stage],
+            )
         )
     return [e.AttemptCancelled(submission, require_reason(reason))]
 
@@ -211,14 +209,11 @@ def require_bundle(state: State, phase: Phase, team: str, name: str, size: int, 
     """Refuse a bundle by who sends it, its name or its size; else say when it is due."""
     wanted, promotion = phase.verification, state.promotions.get(phase.id)
     if wanted is None:
-        raise Told("This phase asks for no verification bundle.", "本赛段不需要提交验证包。")
+        raise PalestraError(say("This phase asks for no verification bundle."))
     if promotion is None or all(one.team != team for one in promotion.teams):
-        raise Told(
-            "Only teams that were promoted from this phase hand in a bundle.",
-            "只有从本赛段晋级的队伍才需要提交验证包。",
-        )
+        raise PalestraError(say("Only teams that were promoted from this phase hand in a bundle."))
     if out := state.out(team, phase.id, now):
-        raise Told(f"Your team is disqualified: {out.reason}", f"您的队伍已被取消资格：{out.reason}")
+        raise PalestraError(say("Your team is disqualified: {reason}", reason=out.reason))
     _require_size(name, size, wanted.limit_bytes)
     calendar.require_name(wanted.name, name, state.team(team).name, now, state.rules(now).zone)
     return bundle_due(state, phase, team)

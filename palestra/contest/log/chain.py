@@ -12,6 +12,7 @@ from palestra.contest.log.events import Body, Event
 from palestra.contest.storage import events as table
 from palestra.contest.storage import settings
 from palestra.errors import PalestraError
+from palestra.text import say
 
 NOTHING = "0" * 64  # the hash before the first event
 HEAD = "head"  # the setting that says how far the log goes: so a missing end is found as well
@@ -34,7 +35,9 @@ class Head(msgspec.Struct, frozen=True):
 def parse_head(text: str) -> Head:
     """A head as it was printed: 1042:9f3c…"""
     if not _HEAD.fullmatch(text):
-        raise PalestraError(f"{text!r} is no head of a log; expected NUMBER:HASH, as verify-log and backups print it.")
+        raise PalestraError(
+            say("{text!r} is no head of a log; expected NUMBER:HASH, as verify-log and backups print it.", text=text)
+        )
     number, _, digest = text.partition(":")
     return Head(int(number), digest)
 

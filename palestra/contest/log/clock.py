@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 
 from palestra.contest.rules import duration, told
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 
 Now = Callable[[], int]  # ms
 AHEAD_MS = 3_600_000  # more than any correction of a clock that was about right
@@ -22,7 +23,7 @@ BASE = "PALESTRA_CLOCK"  # tells the processes that a server starts what the wal
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is taken for something else when it is read aloud
 
 
-class ClockSet(Told):
+class ClockSet(PalestraError):
     """The clock was set far ahead: nothing is written until a person has looked."""
 
 
@@ -46,11 +47,12 @@ class Watched:
         ahead = now - self.steady() - self.base
         if ahead > AHEAD_MS:
             raise ClockSet(
-                f"This machine's clock was set ahead by {duration(ahead, 'en')} while the server ran, and what is "
-                "written keeps its time for ever: so nothing is written. Organisers: set the clock right; or, if it is "
-                "right now, start the server again.",
-                f"服务器运行期间，本机时钟被拨快了 {duration(ahead, 'zh')}。写入日志的时间无法更改，因此暂停写入。"
-                "组织者：请校正时钟；如果现在的时间是正确的，请重新启动服务器。",
+                say(
+                    "This machine's clock was set ahead by {time} while the server ran, and what is written keeps its "
+                    "time for ever: so nothing is written. Organisers: set the clock right; or, if it is right now, "
+                    "start the server again.",
+                    time=duration(ahead),
+                )
             )
         return now
 
@@ -77,7 +79,7 @@ def log_is_ahead(log_at: int, now: int, zone: str) -> str:
     if log_at - now < BEHIND_MS:
         return ""
     return (
-        f"The log's last event is of {told(log_at, zone, 'en')}, {duration(log_at - now, 'en')} ahead of this "
+        f"The log's last event is of {told(log_at, zone)}, {duration(log_at - now)} ahead of this "
         "machine's clock. Until the clock gets there, all that happens counts as of that time: phases, quotas, "
         "freezes. If the clock was wrong then, go back to the last backup before it; docs/hosting.md tells how."
     )

@@ -2,6 +2,9 @@
 
 Each kind is `noun.past`. Fields name things by their ids; what is large (files, reports, tracebacks) lies in the file
 store, and an event keeps its digest.
+
+What we say to people stands in English, with its Chinese in a field `_zh` beside it: empty where it is the same, and in
+events that were written before there was one.
 """
 
 from __future__ import annotations
@@ -182,6 +185,7 @@ class SubmissionRefused(_Body, frozen=True, tag="submission.refused"):
     submission: str
     faults: tuple[str, ...]
     count: int
+    faults_zh: tuple[str, ...] = ()  # the same in Chinese, one for each
 
 
 class SubmissionAccepted(_Body, frozen=True, tag="submission.accepted"):
@@ -206,6 +210,7 @@ class AttemptFailed(_Body, frozen=True, tag="attempt.failed"):
     message: str  # for the contestant
     trace: str = ""  # digest of what only the organiser reads
     last: bool = False  # no further attempt follows by itself
+    message_zh: str = ""
 
 
 class AttemptCancelled(_Body, frozen=True, tag="attempt.cancelled"):
@@ -260,6 +265,7 @@ class RescoringFailed(_Body, frozen=True, tag="rescoring.failed"):
     submission: str
     message: str
     trace: str = ""
+    message_zh: str = ""
 
 
 class RescoringApplied(_Body, frozen=True, tag="rescoring.applied"):
@@ -311,6 +317,7 @@ class VerificationMade(_Body, frozen=True, tag="verification.made"):
     rows: int = 0  # compared
     different: int = 0
     worst: float = 0.0  # the largest difference
+    message_zh: str = ""
 
 
 class BundleMade(_Body, frozen=True, tag="bundle.made"):
@@ -359,6 +366,7 @@ class RunEnded(_Body, frozen=True, tag="run.ended"):
     outcome: Literal["done", "stopped", "failed"]
     recording: str = ""  # digest of the recording
     message: str = ""
+    message_zh: str = ""
 
 
 Body = (
@@ -410,6 +418,25 @@ Body = (
     | RunEnded
     | MatchBody
 )
+
+
+def told(body: AttemptFailed | RescoringFailed | VerificationMade | RunEnded) -> Words:
+    """What an event says to people."""
+    return _both(body.message, body.message_zh)
+
+
+def faults_told(body: SubmissionRefused) -> list[Words]:
+    chinese = body.faults_zh or ("",) * len(body.faults)
+    return [_both(fault, said) for fault, said in zip(body.faults, chinese, strict=True)]
+
+
+def _both(english: str, chinese: str) -> Words:
+    return Words(english, chinese or english)
+
+
+def chinese_of(text: Words) -> str:
+    """What is kept beside the English: nothing where it says the same, as what a person wrote does."""
+    return "" if text.zh == text.en else text.zh
 
 
 class Event(msgspec.Struct, frozen=True):

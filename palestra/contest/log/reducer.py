@@ -32,6 +32,7 @@ from palestra.contest.log.state import (
 from palestra.contest.match import Entry, MatchBody, note_result, take_in, team_of
 from palestra.contest.rules import model as rulebook
 from palestra.scoring import judged
+from palestra.text import Words
 
 
 def _version() -> str:
@@ -183,7 +184,7 @@ def _to(state: State, event: Event, submission: str, stage: Stage) -> Submission
 
 def _refused(state: State, event: Event, body: e.SubmissionRefused) -> None:
     one = _to(state, event, body.submission, "refused")
-    one.faults, one.fault_count = list(body.faults), body.count
+    one.faults, one.fault_count = e.faults_told(body), body.count
 
 
 def _accepted(state: State, event: Event, body: e.SubmissionAccepted) -> None:
@@ -192,7 +193,7 @@ def _accepted(state: State, event: Event, body: e.SubmissionAccepted) -> None:
 
 def _withdrawn(state: State, event: Event, body: e.SubmissionWithdrawn) -> None:
     one = _to(state, event, body.submission, "withdrawn")
-    one.withdrawn_at, one.message = event.at, body.reason
+    one.withdrawn_at, one.message = event.at, Words.same(body.reason)
 
 
 def _started(state: State, event: Event, body: e.AttemptStarted) -> None:
@@ -204,8 +205,8 @@ def _started(state: State, event: Event, body: e.AttemptStarted) -> None:
 
 def _failed(state: State, event: Event, body: e.AttemptFailed) -> None:
     one = state.submissions[body.submission]
-    one.message, one.attempt = body.message, body.attempt
-    one.mishaps.append(Mishap(body.attempt, event.at, body.fault, body.message, body.trace, body.last))
+    one.message, one.attempt = e.told(body), body.attempt
+    one.mishaps.append(Mishap(body.attempt, event.at, body.fault, e.told(body), body.trace, body.last))
     if not one.scores:
         ended: Stage = "failed" if body.fault == "contestant" else "faulted"
         waiting: Stage = "checking" if one.stage == "checking" else "queued"
@@ -213,13 +214,13 @@ def _failed(state: State, event: Event, body: e.AttemptFailed) -> None:
 
 
 def _cancelled(state: State, event: Event, body: e.AttemptCancelled) -> None:
-    _to(state, event, body.submission, "cancelled").message = body.reason
+    _to(state, event, body.submission, "cancelled").message = Words.same(body.reason)
 
 
 def _result(state: State, event: Event, body: e.ResultMade) -> None:
     one = state.submissions[body.submission]
     if not body.rescoring and one.withdrawn_at is None:
-        _to(state, event, body.submission, "scored").message = ""
+        _to(state, event, body.submission, "scored").message = Words()
         one.attempt = body.attempt
     counts_from = None if body.rescoring else event.at
     one.scores.append(
@@ -249,7 +250,7 @@ def _rescoring(state: State, event: Event, body: e.RescoringProposed) -> None:
 
 
 def _rescoring_failed(state: State, event: Event, body: e.RescoringFailed) -> None:
-    state.rescorings[body.rescoring].failed[body.submission] = body.message
+    state.rescorings[body.rescoring].failed[body.submission] = e.told(body)
 
 
 def _rescoring_applied(state: State, event: Event, body: e.RescoringApplied) -> None:
@@ -290,7 +291,7 @@ def _bundle(state: State, event: Event, body: e.BundleMade) -> None:
 
 def _verified(state: State, event: Event, body: e.VerificationMade) -> None:
     bundle = state.bundles[body.submission]
-    bundle.outcome, bundle.of, bundle.message, bundle.report = body.outcome, body.of, body.message, body.report
+    bundle.outcome, bundle.of, bundle.message, bundle.report = body.outcome, body.of, e.told(body), body.report
     bundle.rows, bundle.different, bundle.worst = body.rows, body.different, body.worst
 
 
@@ -313,7 +314,7 @@ def _run(state: State, event: Event, body: e.RunStarted) -> None:
 
 def _run_ended(state: State, event: Event, body: e.RunEnded) -> None:
     run = state.runs[body.run]
-    run.outcome, run.ended_at, run.recording, run.message = body.outcome, event.at, body.recording, body.message
+    run.outcome, run.ended_at, run.recording, run.message = body.outcome, event.at, body.recording, e.told(body)
 
 
 def _match(state: State, event: Event, body: MatchBody) -> None:

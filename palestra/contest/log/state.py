@@ -13,9 +13,9 @@ import msgspec
 from palestra.contest.log.events import Promoted
 from palestra.contest.match import Match, OnSite
 from palestra.contest.rules import Phase, Role, Rules
-from palestra.errors import Missing, PalestraError, Told, UnknownName
+from palestra.errors import Missing, PalestraError, UnknownName
 from palestra.records import Estimate
-from palestra.text import Words
+from palestra.text import Words, say, say_as
 
 Stage = Literal["checking", "queued", "running", "scored", "refused", "failed", "faulted", "cancelled", "withdrawn"]
 UNDER_WAY = ("checking", "queued", "running")
@@ -86,7 +86,7 @@ class Mishap(msgspec.Struct, array_like=True):
     attempt: int
     at: int
     fault: Literal["platform", "contestant"]
-    message: str
+    message: Words
     trace: str
     last: bool
 
@@ -105,8 +105,8 @@ class Submission(msgspec.Struct, array_like=True):
     stage: Stage = "checking"
     stage_at: int = 0
     attempt: int = 0
-    message: str = ""  # for the contestant
-    faults: list[str] = []
+    message: Words = Words()  # for the contestant
+    faults: list[Words] = []
     fault_count: int = 0
     mishaps: list[Mishap] = []
     scores: list[Score] = []  # in the order that they were made
@@ -133,7 +133,7 @@ class Bundle(msgspec.Struct, array_like=True):
     late: bool
     outcome: Literal["", "reproduced", "differs", "failed"] = ""
     of: str = ""
-    message: str = ""
+    message: Words = Words()
     report: str = ""
     rows: int = 0
     different: int = 0
@@ -155,7 +155,7 @@ class Rescoring(msgspec.Struct, array_like=True):
     at: int
     by: str
     state: Literal["open", "applied", "cancelled"] = "open"
-    failed: dict[str, str] = {}  # submissions that could not be scored again, and why
+    failed: dict[str, Words] = {}  # submissions that could not be scored again, and why
 
 
 class Promotion(msgspec.Struct, array_like=True):
@@ -178,7 +178,7 @@ class Run(msgspec.Struct, array_like=True):
     outcome: Literal["", "done", "stopped", "failed"] = ""
     ended_at: int = 0
     recording: str = ""
-    message: str = ""
+    message: Words = Words()
 
 
 class Announcement(msgspec.Struct, array_like=True):
@@ -270,7 +270,7 @@ class State(msgspec.Struct):
         """The rules in force."""
         at = self.at if at is None else at
         if not self.versions:
-            raise PalestraError("This contest has not been opened yet: run `palestra contest init`.")
+            raise PalestraError(say("This contest has not been opened yet: run `palestra contest init`."))
         held = [version.rules for version in self.versions if version.counts_from <= at]
         return held[-1] if held else self.versions[0].rules
 
@@ -295,22 +295,19 @@ class State(msgspec.Struct):
 
     def team(self, team_id: str) -> Team:
         if not team_id:
-            raise Told(
-                "You are in no team. Make one, or join one by its invitation.",
-                "您不在任何队伍中。请创建队伍，或凭邀请加入。",
-            )
+            raise PalestraError(say("You are in no team. Make one, or join one by its invitation."))
         if team_id not in self.teams:
-            raise UnknownName("team", team_id, list(self.teams)[:1000])
+            raise UnknownName(say_as("kind", "team"), team_id, list(self.teams)[:1000])
         return self.teams[team_id]
 
     def submission(self, submission_id: str) -> Submission:
         if submission_id not in self.submissions:
-            raise PalestraError(f"There is no submission {submission_id!r}.")
+            raise PalestraError(say("There is no submission {submission!r}.", submission=submission_id))
         return self.submissions[submission_id]
 
     def match(self, match_id: str) -> Match:
         if match_id not in self.matches:
-            raise Missing("There is no such match.", "没有这场比赛。")
+            raise Missing(say("There is no such match."))
         return self.matches[match_id]
 
     def is_promoted(self, team_id: str, to: str) -> bool:

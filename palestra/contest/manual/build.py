@@ -18,8 +18,8 @@ from palestra.contest.manual.timetable_section import times
 from palestra.contest.match import Match, cases_of, match_rules, phase_of_match
 from palestra.contest.rules import Phase, Rules, encode, told, track_of
 from palestra.datasets import make
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, say, say_as
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -74,10 +74,13 @@ def data_of(source: Source, phase: Phase) -> Path:
         folder = source.home / one.data
         if one.data and folder.is_dir() and make.unfinished(folder) is None:
             return folder
-    raise Told(
-        f"There are no practice cases: {phase.data or 'the data folder'} of phase {phase.id} is not there. "
-        "`palestra contest init` makes data that phases lack.",
-        f"没有练习用例：赛段 {phase.id} 的数据文件夹 {phase.data or ''} 不存在。可用 `palestra contest init` 生成。",
+    raise PalestraError(
+        say(
+            "There are no practice cases: {folder} of phase {phase} is not there. `palestra contest init` makes data "
+            "that phases lack.",
+            folder=phase.data or say("the data folder"),
+            phase=phase.id,
+        )
     )
 
 
@@ -95,22 +98,21 @@ def _amendments(versions: Sequence[Version]) -> list[Amendment]:
 
 
 def _overview(rules: Rules, phase: Phase) -> Section:
-    opens, closes = ([told(at, rules.zone, name) for name in ("en", "zh")] for at in (phase.opens, phase.closes))
     rows = (
-        (Words("contest", "比赛"), rules.name),
-        (Words("phase", "赛段"), phase.title),
-        (Words("organiser", "主办方"), rules.organiser),
-        (Words("opens", "开始"), Words(*opens)),
-        (Words("closes", "结束"), Words(*closes)),
-        (Words("notice of amendments", "规则修订提前公告"), _notice(rules)),
+        (say("contest"), rules.name),
+        (say("phase"), phase.title),
+        (say("organiser"), rules.organiser),
+        (say("opens"), told(phase.opens, rules.zone)),
+        (say("closes"), told(phase.closes, rules.zone)),
+        (say("notice of amendments"), _notice(rules)),
     )
     blocks: list[Block] = [Prose(one) for one in (rules.about, phase.about) if one != Words()]
-    return Section("overview", Words("Overview", "概述"), (*blocks, Grid((), rows)))
+    return Section("overview", say_as("manual", "Overview"), (*blocks, Grid((), rows)))
 
 
 def _notice(rules: Rules) -> Words:
     hours = rules.notice_ms // 3_600_000
-    return Words(f"{hours} h before they count", f"生效前 {hours} 小时") if hours else Words("none", "无")
+    return say("{hours} h before they count", hours=hours) if hours else say("none")
 
 
 def _played(match: Match | None) -> list[Section]:
@@ -120,10 +122,10 @@ def _played(match: Match | None) -> list[Section]:
         for turn in match.turns.values()
     ):
         return []
-    head = (Words("sub-goal", "子目标"), Words("met when", "判定标准"))
+    head = (say("sub-goal"), say("met when"))
     blocks: list[Block] = []
     for group, case in cases_of(match.opened.groups):
         title = Words(f"{case.id} · {group.title.en}", f"{case.id} · {group.title.zh}")
         rows = tuple((goal.text, goal.criterion) for goal in case.goals)
         blocks += [Heading(title), Prose(case.instruction), Grid(head, rows)]
-    return [Section("played", Words("Cases that were played", "已完成的比赛用例"), tuple(blocks))]
+    return [Section("played", say("Cases that were played"), tuple(blocks))]

@@ -16,8 +16,8 @@ from palestra.contest.match.marks import agreed_on, attempts_that_count, compare
 from palestra.contest.match.reducer import at_time, last_of, names_of, team_of
 from palestra.contest.match.state import CaseState, Match, Turn, case_of
 from palestra.contest.match.turn import current, is_over, running_case
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, say
 
 ASK = "…"  # stands for what a person has yet to fill in
 
@@ -60,7 +60,7 @@ def next_team(match: Match) -> str:
 def _possible(match: Match, who: Who, wish: MatchBody, now: int) -> bool:
     try:
         return bool(check(match, who, wish, now))
-    except Told:
+    except PalestraError:
         return False
 
 
@@ -71,7 +71,7 @@ def _label(match: Match, who: Who, wish: MatchBody) -> Words:
     if last is None:
         return label
     what = LABELS[type(last.body)]
-    return Words(f"{label.en}: {what.en}", f"{label.zh}：{what.zh}")
+    return say("{label}: {what}", label=label, what=what)
 
 
 def _tag(wish: MatchBody) -> str:

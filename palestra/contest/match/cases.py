@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, joined, say
 
 CaseSet = Literal["practice", "hidden"]  # which cases of a data set
 
@@ -81,30 +81,33 @@ def cases_of(groups: tuple[Group, ...]) -> Iterator[tuple[Group, Case]]:
 
 def check_sheet(groups: tuple[Group, ...], things: tuple[Thing, ...]) -> None:
     """Every name once, every case with sub-goals, every thing in the catalogue."""
-    _once("group", "任务组", [group.id for group in groups])
-    _once("case", "用例", [case.id for _, case in cases_of(groups)])
-    _once("object number", "物品编号", [str(thing.number) for thing in things])
+    _once(say("group"), [group.id for group in groups])
+    _once(say("case"), [case.id for _, case in cases_of(groups)])
+    _once(say("object number"), [str(thing.number) for thing in things])
     known = {thing.number for thing in things}
     for group in groups:
         if not group.cases:
-            raise Told(f"Group {group.id} has no cases.", f"任务组 {group.id} 没有用例。")
+            raise PalestraError(say("Group {id} has no cases.", id=group.id))
     for _, case in cases_of(groups):
-        _once(f"sub-goal of case {case.id}", f"用例 {case.id} 的子目标", list(case.goal_ids()))
+        _once(say("sub-goal of case {case}", case=case.id), list(case.goal_ids()))
         if strange := sorted(set(case.things) - known):
-            raise Told(
-                f"Case {case.id} uses objects that are not in the catalogue: {_listed(strange)}.",
-                f"用例 {case.id} 使用了物品目录中没有的编号：{_listed(strange)}。",
+            raise PalestraError(
+                say(
+                    "Case {id} uses objects that are not in the catalogue: {listed}.",
+                    id=case.id,
+                    listed=_listed(strange),
+                )
             )
 
 
-def _once(what: str, zh: str, names: list[str]) -> None:
+def _once(what: Words, names: list[str]) -> None:
     double = sorted({name for name in names if names.count(name) > 1})
-    if not names or double:
-        found = f"there twice: {', '.join(double)}" if double else "none"
-        raise Told(
-            f"Each {what} is needed once; found {found}.",
-            f"每个{zh}必须有且只有一次；发现{'重复：' + '、'.join(double) if double else '一个也没有'}。",
+    if double:
+        raise PalestraError(
+            say("Each {what} is needed once; found there twice: {names}.", what=what, names=joined(double))
         )
+    if not names:
+        raise PalestraError(say("Each {what} is needed once; found none.", what=what))
 
 
 def _listed(numbers: list[int]) -> str:

@@ -13,8 +13,8 @@ from palestra.contest.match.reducer import message, names_of, put, refold, step,
 from palestra.contest.match.setup import completed, none_has_begun
 from palestra.contest.match.state import Log, Match, Setup, Turn, copy_of
 from palestra.contest.rules import require_reason
-from palestra.errors import Forbidden, Told, clean
-from palestra.text import Words
+from palestra.errors import Forbidden, PalestraError, clean
+from palestra.text import Words, say
 
 LONGEST = 2_000  # letters of one field
 
@@ -37,22 +37,22 @@ def check(match: Match, who: Who, wish: MatchBody, now: int) -> list[MatchBody]:
     for seq, why in _would_stray(match, entry).items():
         if body.queued and KINDS.get(type(body), UNDO).may_wait:
             break  # it was said when nobody could answer: it is kept, and has effect once what it needs has come
-        raise Told(*_refusal(entry, seq, why))
+        raise PalestraError(_refusal(entry, seq, why))
     return [body]
 
 
 def _check_part(match: Match, who: Who, wish: MatchBody) -> None:
     if isinstance(wish, MatchOpened):
-        raise Told("This match is open already.", "比赛已经开启。")
+        raise PalestraError(say("This match is open already."))
     if who.part not in KINDS.get(type(wish), UNDO).parts:
-        raise Forbidden("This is not for you to do at this table.", "您在本场比赛中无权进行此操作。")
+        raise Forbidden(say("This is not for you to do at this table."))
     if who.part == "team" and who.team != team_of(wish):
-        raise Forbidden("This is for another team.", "这是其他队伍的操作。")
+        raise Forbidden(say("This is for another team."))
     if who.part == "simulator" and not match.opened.rehearsal:
-        raise Forbidden("The simulator plays in rehearsals alone.", "模拟器只能用于彩排。")
+        raise Forbidden(say("The simulator plays in rehearsals alone."))
     for_whom = wish.referee if isinstance(wish, e.GoalMarked | e.MarksSigned) else ""
     if for_whom not in ("", who.account) and who.part != "simulator":
-        raise Forbidden("Referees mark for themselves alone.", "裁判只能以自己的名义判定。")
+        raise Forbidden(say("Referees mark for themselves alone."))
 
 
 def _check_length(wish: MatchBody) -> None:
@@ -61,9 +61,13 @@ def _check_length(wish: MatchBody) -> None:
         value = getattr(wish, name)
         longest = max(map(len, value), default=0) if _are_texts(value) else len(value) if isinstance(value, str) else 0
         if longest > LONGEST:
-            raise Told(
-                f"{name} has {longest} letters; expected at most {LONGEST}.",
-                f"{name} 有 {longest} 个字符；最多 {LONGEST} 个。",
+            raise PalestraError(
+                say(
+                    "{name} has {longest} letters; expected at most {longest2}.",
+                    name=name,
+                    longest=longest,
+                    longest2=LONGEST,
+                )
             )
 
 
@@ -94,10 +98,7 @@ def _check_published(match: Match, body: MatchBody) -> None:
         return
     if isinstance(target, e.ConductNoted):
         return
-    raise Told(
-        f"Case {case.id} is published: the head referee corrects it, with a reason.",
-        f"用例 {case.id} 的成绩已公布：须由裁判长更正并说明理由。",
-    )
+    raise PalestraError(say("Case {id} is published: the head referee corrects it, with a reason.", id=case.id))
 
 
 def _would_stray(match: Match, entry: Entry) -> dict[int, Words]:
@@ -117,11 +118,11 @@ def _would_stray(match: Match, entry: Entry) -> dict[int, Words]:
     return {seq: why for seq, why in strays.items() if seq not in log.strays}
 
 
-def _refusal(entry: Entry, seq: int, why: Words) -> tuple[str, str]:
+def _refusal(entry: Entry, seq: int, why: Words) -> Words:
     if seq == entry.seq:
-        return why.en, why.zh
-    return (
-        f"Something that was logged since would no longer fit: {why.en} "
-        "Undo that first, or let the head referee correct it.",
-        f"此后已记录的操作将不再成立：{why.zh}请先撤销该操作，或由裁判长更正。",
+        return why
+    return say(
+        "Something that was logged since would no longer fit: {why} Undo that first, or let the head referee "
+        "correct it.",
+        why=why,
     )

@@ -12,12 +12,13 @@ from palestra.contest.match.state import Match
 from palestra.errors import PalestraError
 from palestra.records import Track
 from palestra.scoring import answers, of_team, score
+from palestra.text import say
 
 
 def numbers_again(track: Track, match: Match, team: str, at: int) -> dict[str, float]:
     """By the names of the track's metrics."""
     if track.match is None:
-        raise PalestraError(f"{track.id} says nothing of what referees decide.")
+        raise PalestraError(say("{track} says nothing of what referees decide.", track=track.id))
     rows = track.match.judged(of_team(answers(entries_of(match), lambda entries: judged(entries, at)), team))
     whole = score.whole(rows)
     numbers = {metric.name: float(metric.reduce(rows, whole)[0]) for metric in track.metrics}

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from palestra.contest.match.events import Slot
 from palestra.contest.match.rules import Draw
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 
 
 def shuffled(names: Sequence[str], seed: str) -> tuple[str, ...]:
@@ -34,11 +35,11 @@ def check_slots(slots: Sequence[Slot], names: Mapping[str, str], excused: bool =
     fewer only where there is a reason for it."""
     lengths = {slot.closes - slot.opens for slot in slots}
     if len(lengths) > 1 or min(lengths, default=1) <= 0 or not (slots or excused):
-        raise Told("Debugging slots are equally long for all teams.", "各队的调试时段长度必须相同。")
+        raise PalestraError(say("Debugging slots are equally long for all teams."))
     had = {sum(slot.team == team for slot in slots) for team in names}
     if len(had) > 1 and not excused:
-        raise Told("Every team has as many debugging slots as the others.", "各队的调试时段次数必须相同。")
+        raise PalestraError(say("Every team has as many debugging slots as the others."))
     for one, two in pairwise(sorted(slots, key=lambda slot: slot.opens)):
         if two.opens < one.closes:
             first, second = (names.get(slot.team, slot.team) for slot in (one, two))
-            raise Told(f"The slots of {first} and {second} overlap.", f"{first} 与 {second} 的调试时段重叠。")
+            raise PalestraError(say("The slots of {first} and {second} overlap.", first=first, second=second))

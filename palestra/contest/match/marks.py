@@ -11,7 +11,8 @@ from palestra.contest.match.events import Entry, MatchOpened
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Appeal, CaseState, Held, Note, Ruling, Signature, Turn, case_of, unknown
 from palestra.contest.match.turn import has_time, is_over
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import joined, say
 
 Standing = Literal["unscored", "marked", "agreed", "published"]
 
@@ -130,10 +131,7 @@ def marked(opened: MatchOpened, turn: Turn, entry: Entry, body: e.GoalMarked) ->
     case = _markable(opened, turn, body.case, referee, body.attempt)
     _known(opened, body.case, (body.goal,))
     if _signature(case, [referee], body.attempt):
-        raise Told(
-            "You have signed this attempt. To change it, sign again and say why.",
-            "您已签署本次尝试的判定。如需更改，请重新签署并说明理由。",
-        )
+        raise PalestraError(say("You have signed this attempt. To change it, sign again and say why."))
     goals = case.marks.setdefault(referee, {}).setdefault(body.attempt, {})
     before = goals.get(body.goal)
     first = before.first_at if before and before.first_at is not None else (entry.when if body.on else None)
@@ -145,14 +143,11 @@ def signed(opened: MatchOpened, turn: Turn, entry: Entry, body: e.MarksSigned) -
     case = _markable(opened, turn, body.case, referee, body.attempt)
     _known(opened, body.case, body.met)
     if not case.ended:
-        raise Told(
-            f"Case {case.id} has not ended: what holds at its end is signed.",
-            f"用例 {case.id} 尚未结束：须在结束后签署最终判定。",
-        )
+        raise PalestraError(say("Case {id} has not ended: what holds at its end is signed.", id=case.id))
     if body.attempt > len(case.attempts):
-        raise Told(f"There was no attempt {body.attempt} of this case.", f"该用例没有第 {body.attempt} 次尝试。")
+        raise PalestraError(say("There was no attempt {attempt} of this case.", attempt=body.attempt))
     if _signature(case, [referee], body.attempt) and not body.reason:
-        raise Told("You have signed already. To change it, say why.", "您已签署。如需更改，请说明理由。")
+        raise PalestraError(say("You have signed already. To change it, say why."))
     met = _once_each(opened, case, body.met)
     case.signatures.append(Signature(referee, body.attempt, met, entry.when, body.reason))
 
@@ -161,22 +156,17 @@ def _markable(opened: MatchOpened, turn: Turn, case_id: str, referee: str, attem
     """Marks are taken from the begin of the turn on: a page whose clock is a little off loses none."""
     case_of(opened, case_id)
     if turn.begun_at is None:
-        raise Told("This team's turn has not begun.", "该队尚未上场。")
+        raise PalestraError(say("This team's turn has not begun."))
     if referee not in turn.referees():
-        raise Told(
-            f"Only the referees of this turn mark: {', '.join(turn.referees())}.",
-            f"只有本场裁判可以判定：{'、'.join(turn.referees())}。",
-        )
+        raise PalestraError(say("Only the referees of this turn mark: {referees}.", referees=joined(turn.referees())))
     case = turn.cases[case_id]
     if case.published_at is not None:
-        raise Told(
-            f"Case {case_id} is published: the head referee corrects it, with a reason.",
-            f"用例 {case_id} 的成绩已公布：须由裁判长更正并说明理由。",
+        raise PalestraError(
+            say("Case {case_id} is published: the head referee corrects it, with a reason.", case_id=case_id)
         )
     if not 1 <= attempt <= 1 + opened.rules.retries:
-        raise Told(
-            f"Attempt {attempt}: a case has attempts 1 to {1 + opened.rules.retries}.",
-            f"第 {attempt} 次尝试：每个用例只有第 1 至 {1 + opened.rules.retries} 次。",
+        raise PalestraError(
+            say("Attempt {attempt}: a case has attempts 1 to {value}.", attempt=attempt, value=1 + opened.rules.retries)
         )
     return case
 
@@ -185,7 +175,7 @@ def _known(opened: MatchOpened, case_id: str, met: tuple[str, ...]) -> None:
     goals = case_of(opened, case_id)[1].goal_ids()
     for goal in met:
         if goal not in goals:
-            raise unknown(f"sub-goal of case {case_id}", f"用例 {case_id} 的子目标", goal, goals)
+            raise unknown(say("sub-goal of case {case}", case=case_id), goal, goals)
 
 
 def _once_each(opened: MatchOpened, case: CaseState, met: tuple[str, ...]) -> tuple[str, ...]:
@@ -199,18 +189,24 @@ def ruled(opened: MatchOpened, turn: Turn, entry: Entry, body: e.CaseRuled) -> N
     _known(opened, body.case, body.met)
     case = turn.cases.get(body.case)
     if case is None or body.attempt not in attempts_that_count(opened, case):
-        raise Told(
-            f"Attempt {body.attempt} of case {body.case} does not count: there is nothing to rule on.",
-            f"用例 {body.case} 的第 {body.attempt} 次尝试不计分，无需裁定。",
+        raise PalestraError(
+            say(
+                "Attempt {attempt} of case {case} does not count: there is nothing to rule on.",
+                attempt=body.attempt,
+                case=body.case,
+            )
         )
     found = compared(opened, turn, case, body.attempt)
     if case.published_at is None and not found.differ:
-        waiting = f"; yet to sign: {', '.join(found.missing)}" if found.missing else ", and they agree"
-        zh = f"；尚未签署：{'、'.join(found.missing)}" if found.missing else "，且判定一致"
-        raise Told(
-            f"The head referee rules where referees differ; here they do not{waiting}.",
-            f"裁判长只裁定裁判意见不一致之处；此处并无分歧{zh}。",
-        )
+        if found.missing:
+            waiting = joined(found.missing)
+            raise PalestraError(
+                say(
+                    "The head referee rules where referees differ; here they do not; yet to sign: {referees}.",
+                    referees=waiting,
+                )
+            )
+        raise PalestraError(say("The head referee rules where referees differ; here they do not, and they agree."))
     if case.published_at is not None or body.attempt in case.rulings:
         case.corrections.append(Note(entry.when, entry.by, body.reason, case.id))
     met = _once_each(opened, case, body.met)
@@ -222,16 +218,16 @@ def time_corrected(opened: MatchOpened, turn: Turn, entry: Entry, body: e.TimeCo
     case_of(opened, body.case)
     case = turn.cases.get(body.case)
     if case is None or case.started_at is None or not is_over(opened, turn, entry.when):
-        raise Told(
-            "A time is corrected when the turn is over, and of a case that was started.",
-            "用时更正须在该队比赛结束之后进行，且该用例须已开始。",
-        )
+        raise PalestraError(say("A time is corrected when the turn is over, and of a case that was started."))
     others = sum(one.ran_ms(entry.when) for one in turn.cases.values() if one.id != case.id)
     most = min(opened.rules.limit_ms, TOTAL_MS - others)
     if not 0 <= body.ran_ms <= most:
-        raise Told(
-            f"{body.ran_ms} ms is not a time that this case can have run; expected 0 to {most} ms.",
-            f"该用例的用时不可能为 {body.ran_ms} 毫秒；应在 0 至 {most} 毫秒之间。",
+        raise PalestraError(
+            say(
+                "{ran_ms} ms is not a time that this case can have run; expected 0 to {most} ms.",
+                ran_ms=body.ran_ms,
+                most=most,
+            )
         )
     case.corrected_ms = body.ran_ms
     case.corrections.append(Note(entry.when, entry.by, body.reason, case.id))
@@ -240,7 +236,7 @@ def time_corrected(opened: MatchOpened, turn: Turn, entry: Entry, body: e.TimeCo
 def published(opened: MatchOpened, turn: Turn, entry: Entry, body: e.ResultsPublished) -> None:
     cases = [turn.cases[case_of(opened, name)[1].id] for name in body.cases if turn.cases]
     if not cases:
-        raise Told("This team has not played: there is nothing to publish.", "该队尚未比赛，没有可公布的成绩。")
+        raise PalestraError(say("This team has not played: there is nothing to publish."))
     for case in cases:
         _publishable(opened, turn, case, entry.when)
     for case in cases:
@@ -250,47 +246,46 @@ def published(opened: MatchOpened, turn: Turn, entry: Entry, body: e.ResultsPubl
 def _publishable(opened: MatchOpened, turn: Turn, case: CaseState, now: int) -> None:
     found = standing_of(opened, turn, case, now)
     if found == "published":
-        raise Told(f"Case {case.id} is published already.", f"用例 {case.id} 的成绩已经公布。")
+        raise PalestraError(say("Case {id} is published already.", id=case.id))
     if any(penalty.open and penalty.case in ("", case.id) for penalty in turn.penalties.values()):
-        raise Told(
-            f"Case {case.id}: a penalty is open. Confirm it or withdraw it first.",
-            f"用例 {case.id}：有待确认的处罚。请先确认或撤回。",
-        )
+        raise PalestraError(say("Case {id}: a penalty is open. Confirm it or withdraw it first.", id=case.id))
     if found == "agreed":
         return
     differ = sorted(
         {goal for n in attempts_that_count(opened, case) for goal in compared(opened, turn, case, n).differ}
     )
     if found == "marked":
-        raise Told(
-            f"Case {case.id}: the referees differ on {', '.join(differ)}. The head referee rules first.",
-            f"用例 {case.id}：裁判对 {'、'.join(differ)} 的判定不一致。须先由裁判长裁定。",
+        raise PalestraError(
+            say(
+                "Case {case}: the referees differ on {goals}. The head referee rules first.",
+                case=case.id,
+                goals=joined(differ),
+            )
         )
-    raise Told(f"Case {case.id} is not marked by all its referees yet.", f"用例 {case.id} 尚未由全部裁判签署。")
+    raise PalestraError(say("Case {id} is not marked by all its referees yet.", id=case.id))
 
 
 def appealed(opened: MatchOpened, turn: Turn, entry: Entry, body: e.AppealMade) -> None:
     case_of(opened, body.case)
     case = turn.cases.get(body.case)
     if case is None or case.published_at is None:
-        raise Told("There is no published result to appeal against.", "尚无已公布的成绩可供申诉。")
+        raise PalestraError(say("There is no published result to appeal against."))
     minutes = opened.rules.appeal_ms // 60_000
     if entry.when > case.published_at + opened.rules.appeal_ms:
-        raise Told(
-            f"An appeal is made within {minutes} minutes of publication; that time is over.",
-            f"申诉须在成绩公布后 {minutes} 分钟内提出；现已超过时限。",
+        raise PalestraError(
+            say("An appeal is made within {minutes} minutes of publication; that time is over.", minutes=minutes)
         )
     if any(one.case == body.case and one.upheld is None for one in turn.appeals.values()):
-        raise Told("An appeal against this result is open already.", "该成绩已有待处理的申诉。")
+        raise PalestraError(say("An appeal against this result is open already."))
     if body.appeal in turn.appeals:
-        raise Told("This appeal was made already.", "该申诉已经提交。")
+        raise PalestraError(say("This appeal was made already."))
     turn.appeals[body.appeal] = Appeal(body.appeal, body.case, entry.when, entry.by, body.reason)
 
 
 def decided(opened: MatchOpened, turn: Turn, entry: Entry, body: e.AppealDecided) -> None:
     appeal = turn.appeals.get(body.appeal)
     if appeal is None:
-        raise unknown("appeal of this team", "该队申诉", body.appeal, turn.appeals)
+        raise unknown(say("appeal of this team"), body.appeal, turn.appeals)
     if appeal.upheld is not None:
-        raise Told("This appeal is decided.", "该申诉已有裁决。")
+        raise PalestraError(say("This appeal is decided."))
     appeal.upheld, appeal.answer, appeal.decided_at = body.upheld, body.reason, entry.when

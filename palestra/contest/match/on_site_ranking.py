@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -19,9 +19,9 @@ from palestra.contest.match.outcomes import outcomes_of
 from palestra.contest.match.penalties import deducted, disqualified
 from palestra.contest.match.rules import MatchRules, weights_of
 from palestra.contest.match.state import Match
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from palestra.scoring import Judged
-from palestra.text import Words
+from palestra.text import Words, joined, say, say_as
 
 Exact = Fraction | Decimal | int | str  # never a float: 0.1 + 0.2 is not 0.3 there
 
@@ -120,9 +120,8 @@ def _exact(score: Exact, name: str) -> Fraction:
         raise TypeError("an online score is given exactly: Fraction, Decimal or text, not float")
     exact = Fraction(score)
     if not 0 <= exact <= 1:
-        raise Told(
-            f"The online score of {name} is {score}; expected one from 0 to 1.",
-            f"{name} 的线上成绩为 {score}；应在 0 到 1 之间。",
+        raise PalestraError(
+            say("The online score of {name} is {score}; expected one from 0 to 1.", name=name, score=score)
         )
     return exact
 
@@ -135,69 +134,71 @@ def why(a: Tally, b: Tally) -> Words:
     if a.out or b.out:
         return _why_out(a, b)
     if a.chain == b.chain:
-        en = "final score, " if a.final is not None else ""
-        zh = "最终成绩、" if a.final is not None else ""
-        return Words(
-            f"{a.name} and {b.name} share a rank: {en}on-site score, time, full cases and variance are equal.",
-            f"{a.name} 与 {b.name} 并列：{zh}线下得分、总用时、完整完成数和得分方差均相同。",
-        )
+        chain = _listed([step.what for step in _steps(a, b)])
+        return say("{a} and {b} share a rank: {equal} are equal.", a=a.name, b=b.name, equal=chain)
     first, second = (a, b) if a.chain < b.chain else (b, a)
-    equal_en: list[str] = []
-    equal_zh: list[str] = []
-    for en, zh, one, two, better in _steps(first, second):
-        if one != two:
-            tie_en = f", as both have the same {_listed(equal_en)}" if equal_en else ""
-            tie_zh = f"（{'、'.join(equal_zh)}相同）" if equal_zh else ""
-            texts = _apart(en, one, two)
-            return Words(
-                f"{first.name} is before {second.name} by {en}: {texts[0]} against {texts[1]}, "
-                f"{better[0]} is better{tie_en}.",
-                f"{first.name} 排在 {second.name} 之前，因{zh}{better[1]}：{texts[0]} 对 {texts[1]}{tie_zh}。",
+    equal: list[Words] = []
+    for step in _steps(first, second):
+        if step.one != step.two:
+            texts = _apart(step.kind, step.one, step.two)
+            return say(
+                "{first} is before {second} by {what}: {one} against {two}, {better}{tie}.",
+                first=first.name,
+                second=second.name,
+                what=step.what,
+                one=texts[0],
+                two=texts[1],
+                better=step.better,
+                tie=say(", as both have the same {equal}", equal=_listed(equal)) if equal else "",
             )
-        equal_en.append(en)
-        equal_zh.append(zh)
+        equal.append(step.what)
     raise AssertionError("two chains that differ have a step that differs")
 
 
-_Compared = tuple[str, str, Fraction, Fraction, tuple[str, str]]
+class _Step(NamedTuple):
+    """A link of the chain by which teams are ranked, for two of them."""
+
+    what: Words
+    kind: Literal["score", "time", "count", "variance"]
+    one: Fraction
+    two: Fraction
+    better: Words
 
 
-def _steps(a: Tally, b: Tally) -> list[_Compared]:
-    more, less = ("more", "更高"), ("less", "更小")
-    final: list[_Compared] = []
+def _steps(a: Tally, b: Tally) -> list[_Step]:
+    final: list[_Step] = []
     if a.final is not None and b.final is not None:
-        final = [("final score", "最终成绩", a.final, b.final, more)]
+        final = [_Step(say("final score"), "score", a.final, b.final, say_as("score", "more is better"))]
     return [
         *final,
-        ("on-site score", "线下得分", a.score, b.score, more),
-        ("total time", "总用时", Fraction(a.time_s), Fraction(b.time_s), ("less", "更短")),
-        ("full cases", "完整完成数", Fraction(a.full), Fraction(b.full), ("more", "更多")),
-        ("variance", "得分方差", a.variance, b.variance, less),
+        _Step(say("on-site score"), "score", a.score, b.score, say_as("score", "more is better")),
+        _Step(say("total time"), "time", Fraction(a.time_s), Fraction(b.time_s), say_as("time", "less is better")),
+        _Step(say("full cases"), "count", Fraction(a.full), Fraction(b.full), say_as("count", "more is better")),
+        _Step(say("variance"), "variance", a.variance, b.variance, say_as("variance", "less is better")),
     ]
 
 
-def _apart(what: str, one: Fraction, two: Fraction) -> tuple[str, str]:
+def _apart(kind: str, one: Fraction, two: Fraction) -> tuple[str, str]:
     """Two numbers as people read them; as exact fractions where rounding would make them look the same."""
-    if what == "total time":
+    if kind == "time":
         return shown(int(one) * 1000), shown(int(two) * 1000)
-    if what == "full cases":
+    if kind == "count":
         return str(int(one)), str(int(two))
-    times, digits = (1, 4) if what == "variance" else (10, 2)
+    times, digits = (1, 4) if kind == "variance" else (10, 2)
     texts = f"{float(one * times):.{digits}f}", f"{float(two * times):.{digits}f}"
     if texts[0] != texts[1]:
         return texts
     return f"{texts[0]} ({one * times})", f"{texts[1]} ({two * times})"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+def _listed(names: Sequence[Words]) -> Words:
+    return say("{names} and {last}", names=joined(names[:-1]), last=names[-1]) if len(names) > 1 else names[0]
 
 
 def _why_out(a: Tally, b: Tally) -> Words:
     if a.out and b.out:
-        return Words(f"{a.name} and {b.name} are both disqualified.", f"{a.name} 与 {b.name} 均被取消参赛资格。")
+        return say("{name} and {name2} are both disqualified.", name=a.name, name2=b.name)
     inside, outside = (b, a) if a.out else (a, b)
-    return Words(
-        f"{inside.name} is before {outside.name}, who is disqualified ({outside.out}).",
-        f"{inside.name} 排在 {outside.name} 之前：后者已被取消参赛资格（{outside.out}）。",
+    return say(
+        "{name} is before {name2}, who is disqualified ({out}).", name=inside.name, name2=outside.name, out=outside.out
     )

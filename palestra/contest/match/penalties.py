@@ -8,18 +8,19 @@ from fractions import Fraction
 from palestra.contest.match import events as e
 from palestra.contest.match.events import Entry, MatchOpened
 from palestra.contest.match.state import Penalty, Turn, case_of, unknown
-from palestra.errors import Told, clip
+from palestra.errors import PalestraError, clip
+from palestra.text import say
 
 
 def proposed(opened: MatchOpened, turn: Turn, entry: Entry, body: e.PenaltyProposed) -> None:
     if body.penalty in turn.penalties:
-        raise Told("This penalty was proposed already.", "该处罚已经提出。")
+        raise PalestraError(say("This penalty was proposed already."))
     if body.case:
         case_of(opened, body.case)
     if not body.rule.strip():
-        raise Told("Name the rule that was broken.", "请写明违反的规则条款。")
+        raise PalestraError(say("Name the rule that was broken."))
     if body.what == "result" and not body.case:
-        raise Told("Name the case whose result is taken away.", "请指明取消哪个用例的成绩。")
+        raise PalestraError(say("Name the case whose result is taken away."))
     if body.what == "points":
         points_of(body.points)
     turn.penalties[body.penalty] = Penalty(
@@ -34,46 +35,36 @@ def points_of(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         points = Fraction(0)
     if not 0 < points <= 1:
-        raise Told(
-            f"{clip(text)} is no deduction; expected a part of 1, such as 1/10 or 0.05.",
-            f"{clip(text)} 不是有效的扣分值；应为 0 到 1 之间的分数，如 1/10 或 0.05。",
-        )
+        raise PalestraError(say("{text} is no deduction; expected a part of 1, such as 1/10 or 0.05.", text=clip(text)))
     return points
 
 
 def confirmed(opened: MatchOpened, turn: Turn, entry: Entry, body: e.PenaltyConfirmed) -> None:
     penalty = _penalty(turn, body.penalty)
     if not penalty.open:
-        raise Told("This penalty is not open.", "该处罚不在待确认状态。")
+        raise PalestraError(say("This penalty is not open."))
     if penalty.proposed_by == entry.by:
-        raise Told(
-            "A penalty takes two referees: another one than who proposed it confirms it.",
-            "处罚须由两名裁判作出：请由提出者以外的另一名裁判确认。",
-        )
+        raise PalestraError(say("A penalty takes two referees: another one than who proposed it confirms it."))
     if penalty.what == "team" and opened.head not in (entry.by, penalty.proposed_by):
-        raise Told(
-            "A team is disqualified by the head referee and another one.",
-            "取消参赛资格须由裁判长与另一名裁判共同作出。",
-        )
+        raise PalestraError(say("A team is disqualified by the head referee and another one."))
     penalty.confirmed_by = entry.by
 
 
 def withdrawn(opened: MatchOpened, turn: Turn, entry: Entry, body: e.PenaltyWithdrawn) -> None:
     penalty = _penalty(turn, body.penalty)
     if penalty.withdrawn:
-        raise Told("This penalty was withdrawn already.", "该处罚已经撤回。")
+        raise PalestraError(say("This penalty was withdrawn already."))
     allowed = (opened.head,) if penalty.confirmed_by else (opened.head, penalty.proposed_by)
     if entry.by not in allowed:
-        raise Told(
-            "A penalty is withdrawn by the head referee; before it is confirmed, also by who proposed it.",
-            "处罚由裁判长撤回；确认之前，提出者也可撤回。",
+        raise PalestraError(
+            say("A penalty is withdrawn by the head referee; before it is confirmed, also by who proposed it.")
         )
     penalty.withdrawn = body.reason
 
 
 def _penalty(turn: Turn, name: str) -> Penalty:
     if name not in turn.penalties:
-        raise unknown("penalty of this team", "该队处罚", name, turn.penalties)
+        raise unknown(say("penalty of this team"), name, turn.penalties)
     return turn.penalties[name]
 
 

@@ -15,8 +15,8 @@ from palestra.contest.match import turn as flow
 from palestra.contest.match.event_kinds import KINDS, SETUP, TURN, Kind
 from palestra.contest.match.events import Entry, MatchBody, MatchOpened
 from palestra.contest.match.state import Log, Match, Setup, Turn, copy_of
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, say, words_of
 
 _S = TypeVar("_S", Turn, Setup)
 
@@ -60,7 +60,7 @@ def fold(entries: Iterable[Entry]) -> Match:
         elif isinstance(entry.body, MatchOpened):
             found = opened(entry.body, entry.at)
     if found is None:
-        raise Told("No match was opened.", "比赛尚未开启。")
+        raise PalestraError(say("No match was opened."))
     return found
 
 
@@ -108,8 +108,8 @@ def step(opened: MatchOpened, state: Any, entry: Entry, kinds: dict[type, Kind])
         flow.settle(state, entry.when)
     try:
         kinds[type(entry.body)].step(opened, state, entry, entry.body)
-    except Told as refusal:
-        return Words(str(refusal), refusal.zh)
+    except PalestraError as refusal:
+        return words_of(refusal.text)
     return None
 
 
@@ -125,9 +125,8 @@ def undone(entries: Sequence[Entry]) -> tuple[set[int], dict[int, Words]]:
         elif mine and entry.body.undoes in names_of(mine[-1]) and KINDS[type(mine[-1].body)].undone:
             gone.add(mine.pop().seq)
         else:
-            strays[entry.seq] = Words(
-                "Only the last event of one's own can be undone, and not a draw, a publication or a decision.",
-                "只能撤销自己的最近一次操作；抽签、公布和裁决不能撤销。",
+            strays[entry.seq] = say(
+                "Only the last event of one's own can be undone, and not a draw, a publication or a decision."
             )
     return gone, strays
 

@@ -9,7 +9,8 @@ import msgspec
 
 from palestra.contest.match.cases import Group
 from palestra.contest.rules import MatchPlan, Phase, Rules
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 
 TOTAL_MS = 55 * 60_000  # of a team, preparation and switching included: in every preset, and no setting
 Draw = Literal["all", "team", "fixed"]
@@ -55,11 +56,14 @@ def check_shape(rules: MatchRules, groups: tuple[Group, ...]) -> None:
     """A preset with an exact shape has so many groups of so many cases."""
     found = [len(group.cases) for group in groups]
     if rules.shape == "exact" and found != [rules.cases] * rules.groups:
-        raise Told(
-            f"These rules have {rules.groups} groups of {rules.cases} cases; found groups of {found}. "
-            'Set shape to "about" if that is meant.',
-            f"本规则为 {rules.groups} 组、每组 {rules.cases} 个用例；现有各组用例数为 {found}。"
-            '如确需如此，请将 shape 设为 "about"。',
+        raise PalestraError(
+            say(
+                "These rules have {groups} groups of {cases} cases; found groups of {found}. Set "
+                'shape to "about" if that is meant.',
+                groups=rules.groups,
+                cases=rules.cases,
+                found=found,
+            )
         )
 
 
@@ -92,8 +96,9 @@ def phase_of_match(rules: Rules, asked: str = "") -> Phase:
     phases = [rules.phase(asked)] if asked else rules.phases
     found = next((phase for phase in phases if phase.match), None)
     if found is None:
-        raise Told(
-            f"No match is planned{f' in {asked}' if asked else ''}: a phase needs [phase.match] in the contest file.",
-            f"{f'赛段 {asked} ' if asked else ''}没有安排现场比赛：请在比赛文件的赛段中加入 [phase.match]。",
-        )
+        if asked:
+            raise PalestraError(
+                say("No match is planned in {phase}: it needs [phase.match] in the contest file.", phase=asked)
+            )
+        raise PalestraError(say("No match is planned: a phase needs [phase.match] in the contest file."))
     return found

@@ -13,7 +13,8 @@ from palestra.contest.match.events import Entry, MatchBody, MatchOpened
 from palestra.contest.match.rules import check_shape
 from palestra.contest.match.state import Match, Setup, copy_of, unknown
 from palestra.contest.match.turn import is_over, settle
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import joined, say
 
 
 def check_opening(body: MatchOpened) -> None:
@@ -22,9 +23,9 @@ def check_opening(body: MatchOpened) -> None:
     check_shape(body.rules, body.groups)
     teams = [one.team for one in body.teams]
     if not teams or len(set(teams)) != len(teams):
-        raise Told("A match has one team or more, each once.", "比赛至少要有一支队伍，且每队只列一次。")
+        raise PalestraError(say("A match has one team or more, each once."))
     if not body.head:
-        raise Told("A match has a head referee.", "比赛必须指定裁判长。")
+        raise PalestraError(say("A match has a head referee."))
 
 
 # Steps
@@ -38,18 +39,16 @@ def declared(opened: MatchOpened, setup: Setup, entry: Entry, body: e.RefereeDec
 def ordered(opened: MatchOpened, setup: Setup, entry: Entry, body: e.TeamsOrdered) -> None:
     _are_teams(opened, body.teams)
     if sorted(body.teams) != sorted(one.team for one in opened.teams):
-        raise Told("The running order names every team once.", "出场顺序须包含每支队伍，且每队只出现一次。")
+        raise PalestraError(say("The running order names every team once."))
     if setup.order and not body.reason:
-        raise Told("There is a running order already. To change it, say why.", "出场顺序已确定。如需更改，请说明理由。")
+        raise PalestraError(say("There is a running order already. To change it, say why."))
     setup.order = body.teams
 
 
 def planned(opened: MatchOpened, setup: Setup, entry: Entry, body: e.SlotsPlanned) -> None:
     _are_teams(opened, [slot.team for slot in body.slots])
     if setup.slots and not body.reason:
-        raise Told(
-            "Debugging slots are planned already. To change them, say why.", "调试时段已安排。如需更改，请说明理由。"
-        )
+        raise PalestraError(say("Debugging slots are planned already. To change them, say why."))
     names = {one.team: one.name for one in opened.teams}
     check_slots(body.slots, names, excused=bool(body.reason))
     setup.slots = body.slots
@@ -57,9 +56,7 @@ def planned(opened: MatchOpened, setup: Setup, entry: Entry, body: e.SlotsPlanne
 
 def drawn(opened: MatchOpened, setup: Setup, entry: Entry, body: e.GroupsDrawn) -> None:
     if setup.groups and not body.reason:
-        raise Told(
-            "The order of groups is drawn. To draw again, say why.", "任务组顺序已抽签确定。如需重抽，请说明理由。"
-        )
+        raise PalestraError(say("The order of groups is drawn. To draw again, say why."))
     setup.groups, setup.seed = dict(body.orders), body.seed
 
 
@@ -67,7 +64,7 @@ def _are_teams(opened: MatchOpened, teams: Sequence[str]) -> None:
     known = [one.team for one in opened.teams]
     for team in teams:
         if team not in known:
-            raise unknown("team", "队伍", team, known)
+            raise unknown(say("team"), team, known)
 
 
 # What decide adds to a wish, from the set-up
@@ -93,9 +90,7 @@ def _draw(match: Match, body: e.GroupsDrawn) -> e.GroupsDrawn:
     none_has_begun(match)
     mode = match.opened.rules.draw
     if mode != "fixed" and not body.seed.strip():
-        raise Told(
-            "A draw needs a seed: any words or numbers, made in public.", "抽签需要种子：当众产生的任意文字或数字。"
-        )
+        raise PalestraError(say("A draw needs a seed: any words or numbers, made in public."))
     groups = [group.id for group in match.opened.groups]
     teams = [one.team for one in match.opened.teams]
     return msgspec.structs.replace(body, orders=group_orders(mode, body.seed, groups, teams))
@@ -103,19 +98,19 @@ def _draw(match: Match, body: e.GroupsDrawn) -> e.GroupsDrawn:
 
 def none_has_begun(match: Match) -> None:
     if any(turn.begun_at is not None for turn in match.turns.values()):
-        raise Told("A team has played: the set-up stays as it is.", "已有队伍上场，赛前设置不能再改。")
+        raise PalestraError(say("A team has played: the set-up stays as it is."))
 
 
 def _begin(match: Match, body: e.TurnBegun, now: int) -> e.TurnBegun:
     if match.opened.head not in match.setup.declared:
-        raise Told("The head referee has not declared to be neutral yet.", "裁判长尚未签署中立声明。")
+        raise PalestraError(say("The head referee has not declared to be neutral yet."))
     _check_referees(match, body)
     if body.team not in match.setup.groups:
-        raise Told("The order of groups has not been drawn yet.", "任务组顺序尚未抽签确定。")
+        raise PalestraError(say("The order of groups has not been drawn yet."))
     for team, turn in match.turns.items():
         if team != body.team and _at_table(match, team, now):
             name = match.name_of(turn.team)
-            raise Told(f"{name} is at the table: its turn ends first.", f"{name} 正在比赛，须先结束其场次。")
+            raise PalestraError(say("{name} is at the table: its turn ends first.", name=name))
     _check_order(match, body)
     return msgspec.structs.replace(body, order=match.setup.groups[body.team])
 
@@ -123,9 +118,9 @@ def _begin(match: Match, body: e.TurnBegun, now: int) -> e.TurnBegun:
 def _check_referees(match: Match, body: e.TurnBegun) -> None:
     least = match.opened.rules.referees
     if len(set(body.referees)) < max(least, len(body.referees)):
-        raise Told(
-            f"A turn has {least} referees or more, each once; found {', '.join(body.referees) or 'none'}.",
-            f"每场至少 {least} 名裁判，且不得重复；现有：{'、'.join(body.referees) or '无'}。",
+        found = joined(body.referees) or say("none")
+        raise PalestraError(
+            say("A turn has {least} referees or more, each once; found {found}.", least=least, found=found)
         )
     for referee in body.referees:
         _may_referee(match, referee, body.team)
@@ -133,16 +128,12 @@ def _check_referees(match: Match, body: e.TurnBegun) -> None:
 
 def _may_referee(match: Match, referee: str, team: str) -> None:
     if referee == match.opened.head:
-        raise Told(
-            "The head referee rules where the others differ, and has no seat of their own.",
-            "裁判长负责裁定分歧，不担任本场判定裁判。",
-        )
+        raise PalestraError(say("The head referee rules where the others differ, and has no seat of their own."))
     if referee not in match.setup.declared:
-        raise Told(f"{referee} has not declared to be neutral yet.", f"{referee} 尚未签署中立声明。")
+        raise PalestraError(say("{referee} has not declared to be neutral yet.", referee=referee))
     if team in match.setup.declared[referee]:
-        raise Told(
-            f"{referee} has declared a conflict with {match.name_of(team)}.",
-            f"{referee} 已声明与 {match.name_of(team)} 存在利益关系，须回避。",
+        raise PalestraError(
+            say("{referee} has declared a conflict with {name_of}.", referee=referee, name_of=match.name_of(team))
         )
 
 
@@ -156,7 +147,4 @@ def _check_order(match: Match, body: e.TurnBegun) -> None:
     waiting = [team for team in match.setup.order if match.turns[team].begun_at is None]
     if waiting and waiting[0] != body.team and not body.reason:
         name = match.name_of(waiting[0])
-        raise Told(
-            f"{name} is next in the running order. To let another team play, say why.",
-            f"按出场顺序应为 {name}。如需调整，请说明理由。",
-        )
+        raise PalestraError(say("{name} is next in the running order. To let another team play, say why.", name=name))

@@ -13,18 +13,17 @@ import msgspec
 from palestra.contest.match.cases import Case, Group, cases_of
 from palestra.contest.match.clock import Clock
 from palestra.contest.match.events import Entry, MatchOpened, Slot
-from palestra.errors import Told, clip
-from palestra.text import Words
+from palestra.errors import PalestraError, clip
+from palestra.text import Words, joined, say
 
 Ended = Literal["", "stopped", "time", "match", "abandoned"]  # "match": the 55 minutes ended within the case
 
 
-def unknown(en: str, zh: str, name: str, known: Iterable[str]) -> Told:
-    """A name that this match does not have, in both languages."""
-    names = list(known)
-    return Told(
-        f"There is no {en} {clip(name)} here. Known: {', '.join(names) or 'none'}.",
-        f"这里没有{zh} {clip(name)}。现有：{'、'.join(names) or '无'}。",
+def unknown(what: Words, name: str, known: Iterable[str]) -> PalestraError:
+    """A name that this match does not have."""
+    names = joined(known) or say("none")
+    return PalestraError(
+        say("There is no {what} {name} here. Known: {names}.", what=what, name=clip(name), names=names)
     )
 
 
@@ -232,7 +231,7 @@ class Match(msgspec.Struct):
 
     def turn(self, team: str) -> Turn:
         if team not in self.turns:
-            raise unknown("team", "队伍", team, self.turns)
+            raise unknown(say("team"), team, self.turns)
         return self.turns[team]
 
     def name_of(self, team: str) -> str:
@@ -243,7 +242,7 @@ def case_of(opened: MatchOpened, case_id: str) -> tuple[Group, Case]:
     for group, case in cases_of(opened.groups):
         if case.id == case_id:
             return group, case
-    raise unknown("case", "用例", case_id, [case.id for _, case in cases_of(opened.groups)])
+    raise unknown(say("case"), case_id, [case.id for _, case in cases_of(opened.groups)])
 
 
 def copy_of(turn: Turn) -> Turn:

@@ -11,7 +11,8 @@ from palestra.contest.match.reducer import team_of
 from palestra.contest.match.setup import check_opening
 from palestra.contest.match.state import Match
 from palestra.contest.rules import Role
-from palestra.errors import Forbidden, Told
+from palestra.errors import Forbidden, PalestraError
+from palestra.text import joined, say
 
 
 def who_of(match: Match, account: str, role: Role, team: str = "") -> Who:
@@ -26,9 +27,9 @@ def who_of(match: Match, account: str, role: Role, team: str = "") -> Who:
 def open_match(matches: Mapping[str, Match], role: Role, body: MatchOpened) -> list[MatchBody]:
     """What is to be logged when someone opens a match."""
     if role != "organiser":
-        raise Forbidden("A match is opened by the organiser.", "比赛须由组织者开启。")
+        raise Forbidden(say("A match is opened by the organiser."))
     if body.match in matches:
-        raise Told("There is a match with this name already.", "已有同名比赛。")
+        raise PalestraError(say("There is a match with this name already."))
     check_opening(body)
     return [body]
 
@@ -39,9 +40,10 @@ def decide(match: Match, who: Who, wish: MatchBody, now: int) -> list[MatchBody]
         return check(match, who, wish, now)
     except Forbidden:
         raise
-    except Told as refusal:
+    except PalestraError as refusal:
         team = team_of(wish)
-        found = [option.label for option in options(match, who, now, team if team in match.turns else "")]
-        en = ", ".join(dict.fromkeys(label.en for label in found)) or "nothing at this table"
-        zh = "、".join(dict.fromkeys(label.zh for label in found)) or "本场暂无操作"
-        raise Told(f"{refusal} Possible now: {en}.", f"{refusal.zh}现在可以：{zh}。") from None
+        found = dict.fromkeys(option.label for option in options(match, who, now, team if team in match.turns else ""))
+        possible = joined(found) or say("nothing at this table")
+        raise PalestraError(
+            say("{refusal} Possible now: {possible}.", refusal=refusal.text, possible=possible)
+        ) from None

@@ -13,7 +13,8 @@ from palestra.contest.match.events import Slot, SlotsPlanned
 from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Match
 from palestra.contest.rules import MatchPlan, Phase, as_ms, local
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 
 USUAL_HOURS = (time(9), time(18))  # of a day, where a phase is given in whole days
 
@@ -74,9 +75,11 @@ MOST_MINUTES = 24 * 60
 def another_round(match: Match, opens: int, length_ms: int, gap_ms: int, reason: str = "") -> SlotsPlanned:
     """One slot more for each team, in the running order, from a moment on."""
     if not 0 < length_ms <= MOST_MINUTES * 60_000 or not 0 <= gap_ms <= MOST_MINUTES * 60_000:
-        raise Told(
-            f"A slot has 1 to {MOST_MINUTES} minutes, and there are 0 to {MOST_MINUTES} between two.",
-            f"每个时段应为 1 至 {MOST_MINUTES} 分钟，间隔应为 0 至 {MOST_MINUTES} 分钟。",
+        raise PalestraError(
+            say(
+                "A slot has 1 to {most_minutes} minutes, and there are 0 to {most_minutes} between two.",
+                most_minutes=MOST_MINUTES,
+            )
         )
     teams = match.setup.order or tuple(match.turns)
     return _plan(match, (*match.setup.slots, *equal_slots(teams, opens, length_ms, gap_ms)), reason)
@@ -99,7 +102,7 @@ def _slot(match: Match, team: str, opens: int) -> Slot:
     for slot in match.setup.slots:
         if (slot.team, slot.opens) == (team, opens):
             return slot
-    raise Told("There is no such slot any more: look at the plan again.", "该时段已不存在：请重新查看调试时段安排。")
+    raise PalestraError(say("There is no such slot any more: look at the plan again."))
 
 
 def _plan(match: Match, slots: tuple[Slot, ...], reason: str) -> SlotsPlanned:

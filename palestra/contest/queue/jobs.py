@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, fun
 from palestra.contest.storage import jobs as table
 from palestra.contest.storage import reading, writing
 from palestra.contest.storage import workers as worker_table
+from palestra.text import Words, say, say_as
 
 LEASE_MS = 30_000
 BEAT_MS = 10_000
@@ -47,7 +48,7 @@ class Listed(msgspec.Struct, frozen=True):
     worker: str
     lease_until: int
     queued_at: int
-    message: str  # why the last attempt ended
+    message: Words  # why the last attempt ended
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -131,17 +132,18 @@ def finish(connection: Connection, job: Job, now: int) -> bool:
     return _change(connection, _ours(job), state="done", lease_until=now, message="")
 
 
-def give_up(connection: Connection, job: Job, message: str, now: int, retry_at: int | None) -> bool:
+def give_up(connection: Connection, job: Job, message: Words, now: int, retry_at: int | None) -> bool:
     """End an attempt: queued again for `retry_at`, or failed for good; False when the job is no longer ours."""
     if retry_at is None:
-        return _change(connection, _ours(job), state="failed", lease_until=now, message=message)
-    return _change(connection, _ours(job), state="queued", not_before=retry_at, lease_until=now, message=message)
+        return _change(connection, _ours(job), state="failed", lease_until=now, message=_kept(message))
+    return _change(connection, _ours(job), state="queued", not_before=retry_at, lease_until=now, message=_kept(message))
 
 
 def hand_back(engine: Engine, job: Job, now: int) -> bool:
     """Queue again as if it had never been leased: its worker stops, which is nobody's fault."""
     with _beside_the_log(engine) as connection:
-        back = {"state": "queued", "attempt": job.attempt - 1, "lease_until": now, "message": "its worker was stopped"}
+        why = _kept(say("its worker was stopped"))
+        back = {"state": "queued", "attempt": job.attempt - 1, "lease_until": now, "message": why}
         return _change(connection, _ours(job), **back)
 
 
@@ -153,7 +155,7 @@ def retry_at(job: Job, now: int) -> int | None:
 def cancel(connection: Connection, key: str, now: int) -> bool:
     """Stop a job that is not at its end; a worker that runs it ends its process. False when there was none."""
     active = and_(table.c.key == key, table.c.state.in_(("queued", "leased")))
-    return _change(connection, active, state="cancelled", lease_until=now, message="cancelled")
+    return _change(connection, active, state="cancelled", lease_until=now, message=_kept(say_as("job", "cancelled")))
 
 
 def expired(engine: Engine, kinds: Collection[str], now: int) -> list[Job]:
@@ -189,7 +191,19 @@ def listed(
     if before is not None:
         asked = asked.where(table.c.id < before)
     with reading(engine) as connection:
-        return [Listed(**row._mapping) for row in connection.execute(asked)]
+        return [Listed(**{**row._mapping, "message": _told(row.message)}) for row in connection.execute(asked)]
+
+
+def _kept(message: Words) -> str:
+    """Both languages in one column."""
+    return msgspec.json.encode(message).decode()
+
+
+def _told(kept: str) -> Words:
+    try:
+        return msgspec.json.decode(kept, type=Words)
+    except msgspec.MsgspecError:  # of a job from before, which has its English alone
+        return Words.same(kept)
 
 
 def seen(engine: Engine, worker: Seen) -> None:

@@ -7,7 +7,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.rules import calendar, model, reader, value_parsers
-    from palestra.contest.rules.calendar import NEVER, as_ms, duration, expected_name, local, quota_told, told
+    from palestra.contest.rules.calendar import NEVER, as_ms, day_told, duration, expected_name, local, quota_told, told
     from palestra.contest.rules.editor import edited, edited_file
     from palestra.contest.rules.keys import CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
     from palestra.contest.rules.model import (
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         encode,
         track_of,
     )
-    from palestra.contest.rules.reader import parse, read, template
+    from palestra.contest.rules.reader import named_tracks, parse_sent, read, template
     from palestra.contest.rules.text import require_reason
+    from palestra.contest.rules.track_places import find_tracks
     from palestra.contest.rules.value_parsers import Unfit, opening
     from palestra.contest.rules.writer import written
 else:

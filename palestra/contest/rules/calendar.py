@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from palestra.contest.rules.model import Quota
 from palestra.errors import clean, refuse
+from palestra.text import Words, joined, say, say_count
 
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60 * SECOND_MS
@@ -23,12 +24,6 @@ NEVER: Final = 253_402_300_800_000  # the year 10000: what is used up for a whol
 UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # letters of a team's name that files cannot have everywhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_WEEKDAYS = {
-    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
-    "zh": ("周一", "周二", "周三", "周四", "周五", "周六", "周日"),
-}
-_UNITS = ((DAY_MS, "day", "天"), (HOUR_MS, "hour", "小时"), (MINUTE_MS, "minute", "分钟"), (SECOND_MS, "second", "秒"))
 
 
 def as_ms(moment: datetime) -> int:
@@ -111,40 +106,61 @@ def working_days_after(
 # In words
 
 
-def told(at: int, zone: str, language: str, closing: bool = False) -> str:
+def told(at: int, zone: str, closing: bool = False) -> Words:
     """A time in words. With `closing`, midnight is told as the end of the day before: Sun 25 Sep 2022, 24:00."""
     moment = local(at, zone)
     offset = _offset(moment)
     clock = f"{moment:%H:%M}"
     if closing and clock == "00:00":
         moment, clock = moment - timedelta(days=1), "24:00"
-    weekday = _WEEKDAYS["zh" if language == "zh" else "en"][moment.weekday()]
-    if language == "zh":
-        return f"{moment.year}年{moment.month}月{moment.day}日（{weekday}）{clock}（{offset}）"
-    return f"{weekday} {moment.day} {_MONTHS[moment.month - 1]} {moment.year}, {clock} ({offset})"
+    day = day_told(moment)
+    return say("{day}, {clock} ({offset})", day=day, clock=clock, offset=offset)
 
 
-def duration(ms: int, language: str) -> str:
+def day_told(moment: datetime) -> Words:
+    """Sun 25 Sep 2022, 2022年9月25日（周日）."""
+    weekday = say("Mon Tue Wed Thu Fri Sat Sun")
+    month = say("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")
+    return say(
+        "{weekday} {day} {month} {year}",
+        weekday=Words(*(name.split()[moment.weekday()] for name in (weekday.en, weekday.zh))),
+        day=moment.day,
+        month=Words(*(name.split()[moment.month - 1] for name in (month.en, month.zh))),
+        year=moment.year,
+    )
+
+
+def duration(ms: int) -> Words:
     """A length of time in its two largest units: 3 days 4 hours, 3 天 4 小时."""
-    left, parts = max(ms, 0), []
-    for size, english, chinese in _UNITS:
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count} {chinese}" if language == "zh" else f"{count} {english}{'s' if count > 1 else ''}")
-        elif parts:
-            break  # "3 days 5 minutes" would claim more than it tells
-    return " ".join(parts[:2]) or ("不到 1 秒" if language == "zh" else "less than a second")
+    days, hours, minutes, seconds = _split(max(ms, 0))
+    parts = [
+        say_count("{count} day", "{count} days", days) if days else Words(),
+        say_count("{count} hour", "{count} hours", hours) if hours else Words(),
+        say_count("{count} minute", "{count} minutes", minutes) if minutes else Words(),
+        say_count("{count} second", "{count} seconds", seconds) if seconds else Words(),
+    ]
+    first = next((i for i, part in enumerate(parts) if part), None)
+    if first is None:
+        return say("less than a second")
+    # "3 days 5 minutes" would claim more than it tells
+    return joined((part for part in parts[first : first + 2] if part), " ")
 
 
-def quota_told(quota: Quota, language: str) -> str:
+def _split(ms: int) -> tuple[int, int, int, int]:
+    return ms // DAY_MS, ms % DAY_MS // HOUR_MS, ms % HOUR_MS // MINUTE_MS, ms % MINUTE_MS // SECOND_MS
+
+
+def quota_told(quota: Quota) -> Words:
     """A quota in words: at most 1 per calendar week, 每个自然周最多 1 次."""
-    if language == "zh":
-        stretch = {"day": "每个自然日", "week": "每个自然周（周一至周日）", "phase": "整个赛段"}
-        within = stretch.get(quota.per) or f"任意连续 {duration(quota.window_ms, 'zh')}内"
-        return f"{within}最多 {quota.count} 次"
-    stretch = {"day": "per calendar day", "week": "per calendar week (from Monday)", "phase": "in the whole phase"}
-    within = stretch.get(quota.per) or f"in any {duration(quota.window_ms, 'en')}"
-    return f"at most {quota.count} {within}"
+    match quota.per:
+        case "day":
+            return say("at most {count} per calendar day", count=quota.count)
+        case "week":
+            return say("at most {count} per calendar week (from Monday)", count=quota.count)
+        case "phase":
+            return say("at most {count} in the whole phase", count=quota.count)
+        case _:
+            return say("at most {count} in any {time}", count=quota.count, time=duration(quota.window_ms))
 
 
 def _offset(moment: datetime) -> str:
@@ -168,5 +184,5 @@ def require_name(pattern: str, name: str, team: str, at: int, zone: str) -> None
     expected = expected_name(pattern, team, at, zone)
     # A Mac may send é as two letters: that is the same name.
     if pattern and unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", expected):
-        why = f", with today's date in {zone}" if "{date}" in pattern else ""
-        refuse("the file's name", f"{clean(name)!r}", f"{expected!r}{why}")
+        dated = say("{name!r}, with today's date in {zone}", name=expected, zone=zone)
+        refuse(say("the file's name"), repr(clean(name)), dated if "{date}" in pattern else repr(expected))

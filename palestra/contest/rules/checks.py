@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 from palestra import registry
 from palestra.contest.rules.model import Phase, Rules
 from palestra.contest.rules.toml_lines import Path
-from palestra.contest.rules.value_parsers import hint
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, known_names
 from palestra.records import Track
+from palestra.text import Text, Words, say
 
 
 class Problem(NamedTuple):
     """Something that does not fit, and the key that it is about."""
 
     path: Path
-    found: str
-    expected: str
+    found: Text
+    expected: Text
 
 
 @dataclass
@@ -44,37 +44,42 @@ def problems(draft: Draft) -> Iterator[Problem]:
     """All that does not fit together."""
     opens, closes = draft.contest.get("registration_opens"), draft.contest.get("registration_closes")
     if opens is not None and closes is not None and closes <= opens:
-        yield Problem(("registration", "closes"), "an end that is not after the start", "opens before closes")
+        yield _ends_too_early(("registration", "closes"))
     for day in draft.contest.get("working_weekends", ()):
         if day in draft.contest.get("holidays", ()):
             path = ("contest", "working_weekends")
-            yield Problem(path, f"{day}, which is among the holidays", "a day in one of the two")
+            yield Problem(path, say("{day}, which is among the holidays", day=day), say("a day in one of the two"))
     for i, phase in enumerate(draft.phases):
         yield from _phase(draft, i, phase)
     yield from _weights(draft)
     yield from _awards(draft)
 
 
+def _ends_too_early(path: Path) -> Problem:
+    return Problem(path, say("an end that is not after the start"), say("opens before closes"))
+
+
 def _phase(draft: Draft, i: int, phase: dict[str, Any]) -> Iterator[Problem]:
     here: Path = ("phase", i)
     opens, closes, freeze = phase.get("opens"), phase.get("closes"), phase.get("freeze")
     if "id" in phase and phase["id"] in [other.get("id") for other in draft.phases[:i]]:
-        yield Problem((*here, "id"), f"{phase['id']!r}, which an earlier phase has", "an id of its own")
+        found = say("{phase!r}, which an earlier phase has", phase=phase["id"])
+        yield Problem((*here, "id"), found, say("an id of its own"))
     if opens is not None and closes is not None:
         if closes <= opens:
-            yield Problem((*here, "closes"), "an end that is not after the start", "opens before closes")
+            yield _ends_too_early((*here, "closes"))
         elif freeze is not None and not opens < freeze < closes:
-            yield Problem((*here, "freeze"), "a time outside the phase", "a time between opens and closes")
+            yield Problem((*here, "freeze"), say("a time outside the phase"), say("a time between opens and closes"))
     if "freeze_own" in phase and "freeze" not in phase:
-        yield Problem((*here, "freeze_own"), "no freeze", "the time of a freeze beside it")
+        yield Problem((*here, "freeze_own"), say("no freeze"), say("the time of a freeze beside it"))
     if phase.get("entry") == "promoted" and "id" in phase and not _promoted_from(draft, phase["id"]):
-        expected = f'[phase.promotion] with to = "{phase["id"]}" in an earlier phase'
-        yield Problem((*here, "entry"), '"promoted", and no phase that promotes to it', expected)
+        expected = say('[phase.promotion] with to = "{phase}" in an earlier phase', phase=phase["id"])
+        yield Problem((*here, "entry"), say('"promoted", and no phase that promotes to it'), expected)
     if "promotion" in phase:
         yield from _promotion(draft, i, phase)
     elif "verification" in phase:
-        expected = "[phase.promotion] as well, since it is promoted teams who hand in bundles"
-        yield Problem((*here, "verification"), "verification without promotion", expected)
+        expected = say("[phase.promotion] as well, since it is promoted teams who hand in bundles")
+        yield Problem((*here, "verification"), say("verification without promotion"), expected)
 
 
 def _promoted_from(draft: Draft, phase_id: str) -> bool:
@@ -87,37 +92,47 @@ def _promotion(draft: Draft, i: int, phase: dict[str, Any]) -> Iterator[Problem]
     if to is None:
         return
     if to not in draft.ids:
-        yield Problem(here, f"the phase {to!r}", f"a later phase. {hint(to, draft.ids)}")
+        yield Problem(here, say("the phase {phase!r}", phase=to), _with_hint(say("a later phase"), to, draft.ids))
         return
     later = [other for other in draft.phases[i + 1 :] if other.get("id") == to]
     if not later:
-        yield Problem(here, f"the phase {to!r}, which does not come after this one", "a later phase")
+        found = say("the phase {phase!r}, which does not come after this one", phase=to)
+        yield Problem(here, found, say("a later phase"))
         return
     if later[0].get("entry") != "promoted":
-        yield Problem(here, f"the phase {to!r}, which everyone may enter", f'entry = "promoted" in {to!r}')
+        expected = say('entry = "promoted" in {phase!r}', phase=to)
+        yield Problem(here, say("the phase {phase!r}, which everyone may enter", phase=to), expected)
     if later[0].get("opens", math.inf) < phase.get("closes", -math.inf):
-        expected = "a phase that opens once this one has closed and its board is settled"
-        yield Problem(here, f"the phase {to!r}, which opens before this one closes", expected)
+        expected = say("a phase that opens once this one has closed and its board is settled")
+        yield Problem(here, say("the phase {phase!r}, which opens before this one closes", phase=to), expected)
+
+
+def _with_hint(expected: Words, name: str, known: Collection[str]) -> Words:
+    return say("{expected}. {hint}", expected=expected, hint=known_names(name, known))
+
+
+def _unknown_phase(draft: Draft, path: Path, name: str) -> Problem:
+    return Problem(path, say("the phase {phase!r}", phase=name), _with_hint(say("the id of a phase"), name, draft.ids))
 
 
 def _weights(draft: Draft) -> Iterator[Problem]:
     for name in draft.weights:
         if name not in draft.ids:
-            yield Problem(("weights", name), f"the phase {name!r}", f"the id of a phase. {hint(name, draft.ids)}")
+            yield _unknown_phase(draft, ("weights", name), name)
     total = math.fsum(draft.weights.values())
     if draft.weights and not math.isclose(total, 1, abs_tol=1e-9):
-        yield Problem(("weights",), f"weights that sum to {total:.6g}", "weights that sum to 1")
+        found, expected = (say("weights that sum to {total}", total=one) for one in (f"{total:.6g}", "1"))
+        yield Problem(("weights",), found, expected)
 
 
 def _awards(draft: Draft) -> Iterator[Problem]:
     for i, award in enumerate(draft.awards):
         name = award.get("phase", "")
         if name and name not in draft.ids:
-            expected = f"the id of a phase. {hint(name, draft.ids)}"
-            yield Problem(("award", i, "phase"), f"the phase {name!r}", expected)
+            yield _unknown_phase(draft, ("award", i, "phase"), name)
         elif not name and not draft.weights:
-            expected = 'phase = "…", or [weights] for a final standing over several phases'
-            yield Problem(("award", i), "an award for no phase", expected)
+            expected = say('phase = "…", or [weights] for a final standing over several phases')
+            yield Problem(("award", i), say("an award for no phase"), expected)
 
 
 # Against the tracks that this installation has
@@ -128,40 +143,45 @@ def track_problems(rules: Rules, known: Collection[str]) -> Iterator[Problem]:
     tracks: dict[str, Track] = {}
     for i, phase in enumerate(rules.phases):
         found = _installed(phase.track, known)
-        if isinstance(found, str):
-            yield Problem(("phase", i, "track"), f"{phase.track!r}", f"a track that is installed. {found}")
-        else:
+        if isinstance(found, Track):
             tracks[phase.id] = found
             yield from _track(i, phase, found)
+        else:
+            expected = say("{expected}. {hint}", expected=say("a track that is installed"), hint=found)
+            yield Problem(("phase", i, "track"), repr(phase.track), expected)
     yield from _weighted(rules, tracks)
 
 
-def _installed(track_id: str, known: Collection[str]) -> Track | str:
+def _installed(track_id: str, known: Collection[str]) -> Track | Text:
     """The track, or why it cannot be used: which others there are, or what is wrong with it."""
     if track_id not in known:
-        return registry.broken().get(track_id) or hint(track_id, known)
+        return registry.broken().get(track_id) or known_names(track_id, known)
     try:
         return registry.track(track_id)
     except PalestraError as error:
-        return str(error)
+        return error.text
 
 
 def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:
     try:
         registry.configured(track, phase.settings)
     except PalestraError as error:
-        yield Problem(("phase", i, "settings"), f"{phase.settings}", f"settings that {track.id} has. {error}")
+        expected = say("{expected}. {hint}", expected=say("settings that {track} has", track=track.id), hint=error.text)
+        yield Problem(("phase", i, "settings"), str(phase.settings), expected)
     metrics = [metric.name for metric in track.metrics]
     for name in phase.ties:
         if name not in [*metrics, "earlier"]:
-            expected = f"metrics of {track.id} or 'earlier'. {hint(name, [*metrics, 'earlier'])}"
-            yield Problem(("phase", i, "ties"), f"{name!r}", expected)
+            expected = say("metrics of {track} or 'earlier'", track=track.id)
+            yield Problem(("phase", i, "ties"), repr(name), _with_hint(expected, name, [*metrics, "earlier"]))
     if track.arrives == ["file"] and (phase.pace, phase.timing) != ("fast", "track"):
-        yield Problem(("phase", i), "pace or timing", f"neither, since {track.id} takes files and has no clock")
+        expected = say("neither, since {track} takes files and has no clock", track=track.id)
+        yield Problem(("phase", i), say("pace or timing"), expected)
     if phase.match and not track.match:
-        yield Problem(("phase", i, "match"), f"a match in {track.id}", "a track in which a robot acts at a table")
+        expected = say("a track in which a robot acts at a table")
+        yield Problem(("phase", i, "match"), say("a match in {track}", track=track.id), expected)
     if phase.match and phase.ties:
-        yield Problem(("phase", i, "ties"), f"{list(phase.ties)}", "none, since the rules of a match part equals")
+        expected = say("none, since the rules of a match part equals")
+        yield Problem(("phase", i, "ties"), str(list(phase.ties)), expected)
 
 
 def _weighted(rules: Rules, tracks: dict[str, Track]) -> Iterator[Problem]:
@@ -169,7 +189,9 @@ def _weighted(rules: Rules, tracks: dict[str, Track]) -> Iterator[Problem]:
     ranks = {name: tracks[name].ranks for name in rules.weights if name in tracks}
     low = [f"{name} ({metric.name})" for name, metric in ranks.items() if metric.better == "lower"]
     if low:
-        found = f"phases in which the lowest value is the best: {', '.join(low)}"
-        yield Problem(("weights",), found, "phases that rank by a metric of which more is better, such as a score")
+        found = say("phases in which the lowest value is the best: {names}", names=", ".join(low))
+        expected = say("phases that rank by a metric of which more is better, such as a score")
+        yield Problem(("weights",), found, expected)
     elif len({metric.unit for metric in ranks.values()}) > 1:
-        yield Problem(("weights",), "phases that rank by metrics of unlike units", "metrics of one unit")
+        found = say("phases that rank by metrics of unlike units")
+        yield Problem(("weights",), found, say("metrics of one unit"))

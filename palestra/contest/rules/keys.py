@@ -31,6 +31,9 @@ CONTEST = {
     "notice": Key(value_parsers.length, field="notice_ms"),
 }
 
+# Of the file on a machine, and not of the rules: it is in no log, and nobody changes it from afar.
+HERE = {"tracks": Key(value_parsers.track_places)}
+
 REGISTRATION = {
     "opens": Key(value_parsers.opening, field="registration_opens"),
     "closes": Key(value_parsers.closing, field="registration_closes"),

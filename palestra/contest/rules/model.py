@@ -9,7 +9,7 @@ import msgspec
 from palestra import registry
 from palestra.errors import UnknownName
 from palestra.records import Track
-from palestra.text import Words
+from palestra.text import Words, say
 
 Audience = Literal["everyone", "teams", "organisers"]
 
@@ -118,7 +118,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         for phase in self.phases:
             if phase.id == phase_id:
                 return phase
-        raise UnknownName("phase of this contest", phase_id, [phase.id for phase in self.phases])
+        raise UnknownName(say("phase of this contest"), phase_id, [phase.id for phase in self.phases])
 
 
 def encode(rules: Rules) -> str:

@@ -11,18 +11,32 @@ from typing import Any
 from palestra.contest.rules import calendar
 from palestra.contest.rules import value_parsers as rule_values
 from palestra.contest.rules.checks import Draft, Problem, problems, track_problems
-from palestra.contest.rules.keys import AWARD, CONTEST, MATCH, PHASE, PROMOTION, REGISTRATION, TABLES, VERIFICATION, Key
+from palestra.contest.rules.keys import (
+    AWARD,
+    CONTEST,
+    HERE,
+    MATCH,
+    PHASE,
+    PROMOTION,
+    REGISTRATION,
+    TABLES,
+    VERIFICATION,
+    Key,
+)
 from palestra.contest.rules.model import Award, MatchPlan, Phase, Promotion, Rules, Verification
 from palestra.contest.rules.toml_lines import Path, load
-from palestra.errors import Faults, PalestraError, clip, refuse
+from palestra.contest.rules.track_places import place_problems
+from palestra.errors import Faults, PalestraError, clip, known_names, refuse
+from palestra.text import Text, Words, say
 
 LARGEST = 1_000_000  # bytes of a contest file
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}  # tables of a phase
 
 
 def read(file: File, tracks: Collection[str] | None = None) -> Rules:
-    """The rules in a contest file. With `tracks`, phases must use those, and as they allow."""
-    return parse(text_of(file), file.name, tracks)
+    """The rules in a contest file. With `tracks`, phases must use those, and as they allow; and what the file names as
+    places of its tracks must be there."""
+    return parse(text_of(file), file.name, tracks, file.resolve().parent)
 
 
 def text_of(file: File) -> str:
@@ -31,17 +45,20 @@ def text_of(file: File) -> str:
         with file.open("rb") as source:
             data = source.read(LARGEST + 1)
     except OSError as error:
-        raise PalestraError(f"{file}: cannot be read ({error.strerror}). Expected a contest file.") from None
+        raise PalestraError(
+            say("{file}: cannot be read ({why}). Expected a contest file.", file=file, why=error.strerror)
+        ) from None
     _require_size(len(data), file.name)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        refuse(f"{file.name}: line {line:,}", "bytes that are not UTF-8", "a text file, saved as UTF-8")
+        where = say("{file}: line {line:,}", file=file.name, line=line)
+        refuse(where, say("bytes that are not UTF-8"), say("a text file, saved as UTF-8"))
 
 
-def parse(text: str, where: str, tracks: Collection[str] | None = None) -> Rules:
-    """The rules in a contest file's text; `where` is what messages call it."""
+def parse(text: str, where: str, tracks: Collection[str] | None = None, home: File | None = None) -> Rules:
+    """The rules in a contest file's text; `where` is what messages call it, `home` the folder that it lies in."""
     _require_size(len(text), where)
     values, lines = load(text, where)
     page = _Page(where, lines)
@@ -50,14 +67,54 @@ def parse(text: str, where: str, tracks: Collection[str] | None = None) -> Rules
     page.finish()
     rules = _rules(draft)
     if tracks is not None:
+        page.problems += place_problems(page.tracks(values), home) if home else ()
         page.problems += track_problems(rules, tracks)
         page.finish()
     return rules
 
 
+def named_tracks(file: File, must_be_there: bool = False) -> tuple[str, ...]:
+    """The folders and packages that a contest file names for its tracks, whatever else is wrong with the file."""
+    values, lines = load(text_of(file), file.name)
+    page = _Page(file.name, lines)
+    found = page.tracks(values)
+    page.problems += place_problems(found, file.resolve().parent) if must_be_there else ()
+    page.finish()
+    return found
+
+
+def parse_sent(text: str, where: str, file: File | None) -> Rules:
+    """The rules in a text that somebody sent. It must name the places for tracks that the file on this machine names:
+    whoever could change them from afar could have any folder's code run."""
+    rules = parse(text, where)
+    try:
+        ours = named_tracks(file) if file else ()
+    except PalestraError:  # a file that cannot be read names none
+        ours = ()
+    values, lines = load(text, where)
+    page = _Page(where, lines)
+    theirs = page.tracks(values)
+    if theirs != ours:
+        expected = say(
+            "{places}, as in the file on the server. Where tracks lie can only be changed there",
+            places=_shown_places(ours) or say("no tracks"),
+        )
+        page.fault(("contest", "tracks"), _shown_places(theirs) or say("no tracks"), expected)
+    page.finish()
+    return rules
+
+
+def _shown_places(places: tuple[str, ...]) -> str:
+    told = ", ".join(f'"{place}"' for place in places)
+    return f"tracks = {f'[{told}]' if len(places) > 1 else told}" if places else ""
+
+
 def _require_size(size: int, where: str) -> None:
     if size > LARGEST:
-        refuse(where, f"more than {LARGEST:,} bytes", f"a contest file of {LARGEST:,} bytes at most")
+        most = f"{LARGEST:,}"
+        refuse(
+            where, say("more than {most} bytes", most=most), say("a contest file of {most} bytes at most", most=most)
+        )
 
 
 class _Page:
@@ -71,12 +128,24 @@ class _Page:
 
     def draft(self, values: dict[str, Any]) -> Draft:
         """All values that can be read."""
-        self.require_known(values, [name.strip("[]") for name in TABLES if "." not in name], (), "table of the file")
-        contest = self.table(values, "contest", CONTEST, needed=True)
+        self.require_known(
+            values, [name.strip("[]") for name in TABLES if "." not in name], (), say("a table of the file")
+        )
+        contest = self.table(values, "contest", {**CONTEST, **HERE}, needed=True)
+        for name in HERE:
+            contest.pop(name, None)  # it is not of the rules
         registration = self.table(values, "registration", REGISTRATION)
         phases = [self.phase(phase, i) for i, phase in enumerate(self.tables(values, "phase", needed=True))]
         awards = [self.fields(award, AWARD, ("award", i)) for i, award in enumerate(self.tables(values, "award"))]
         return Draft(contest | registration, phases, self.weights(values.get("weights", {})), awards)
+
+    def tracks(self, values: dict[str, Any]) -> tuple[str, ...]:
+        """Folders and packages of the contest's tracks; of what else the file says nothing is looked at."""
+        found: dict[str, tuple[str, ...]] = {}
+        contest = values.get("contest")
+        if isinstance(contest, dict) and "tracks" in contest:
+            self.take(found, "tracks", contest["tracks"], HERE["tracks"], ("contest", "tracks"))
+        return found.get("tracks", ())
 
     def phase(self, table: dict[str, Any], i: int) -> dict[str, Any]:
         here: Path = ("phase", i)
@@ -88,7 +157,7 @@ class _Page:
 
     def weights(self, table: Any) -> dict[str, float]:
         if not isinstance(table, dict):
-            self.fault(("weights",), rule_values.shown(table), "[weights] with a share for each phase")
+            self.fault(("weights",), rule_values.shown(table), say("[weights] with a share for each phase"))
             return {}
         found: dict[str, float] = {}
         for name, value in table.items():
@@ -102,10 +171,11 @@ class _Page:
         header = f"[{'.'.join([*map(str, above[:1]), name])}]"
         if name not in values:
             if needed:
-                self.fault(above, f"no {header}", f"a table {header}")
+                self.fault(above, say("no {name}", name=header), say("a table {header}", header=header))
             return {}
         if not isinstance(values[name], dict):
-            self.fault((*above, name), rule_values.shown(values[name]), f"a table {header}, with one pair of brackets")
+            expected = say("a table {header}, with one pair of brackets", header=header)
+            self.fault((*above, name), rule_values.shown(values[name]), expected)
             return {}
         return self.fields(values[name], keys, (*above, name))
 
@@ -114,10 +184,10 @@ class _Page:
         found = values.get(name, [])
         if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
             what = f"[{name}]" if isinstance(found, dict) else rule_values.shown(found)
-            self.fault((name,), what, f"[[{name}]], with two pairs of brackets, for each {name}")
+            self.fault((name,), what, say("[[{name}]], with two pairs of brackets, for each {name}", name=name))
             return []
         if needed and not found:
-            self.fault((), f"no [[{name}]]", f"one [[{name}]] at least")
+            self.fault((), say("no {name}", name=f"[[{name}]]"), say("one [[{name}]] at least", name=name))
         return found
 
     def fields(
@@ -125,13 +195,13 @@ class _Page:
     ) -> dict[str, Any]:
         """The values of a table, by their names in the rules; what cannot be read is a fault, and left out."""
         kind = ".".join(part for part in here if isinstance(part, str))
-        self.require_known(table, [*keys, *also], here, f"key of {kind}")
+        self.require_known(table, [*keys, *also], here, say("a key of {table}", table=kind))
         found: dict[str, Any] = {}
         for name, key in keys.items():
             if name in table:
                 self.take(found, key.field or name, table[name], key, (*here, name))
             elif key.needed:
-                self.fault(here, f"no {name}", f"{name} = …")
+                self.fault(here, say("no {name}", name=name), say("{name} = …", name=name))
             if name == "zone":
                 self.zone = found.get("zone", "UTC")  # times below are in it
         return found
@@ -142,21 +212,26 @@ class _Page:
         except rule_values.Unfit as unfit:
             self.fault(path, unfit.found or rule_values.shown(value), unfit.expected)
 
-    def require_known(self, table: dict[str, Any], known: Collection[str], here: Path, kind: str) -> None:
+    def require_known(self, table: dict[str, Any], known: Collection[str], here: Path, kind: Text) -> None:
         for name in table:
             if name not in known:
-                self.fault((*here, name), f"{clip(name)}", f"a {kind}. {rule_values.hint(name, known)}")
+                expected = say("{expected}. {hint}", expected=kind, hint=known_names(name, known))
+                self.fault((*here, name), clip(name), expected)
 
-    def fault(self, path: Path, found: str, expected: str) -> None:
+    def fault(self, path: Path, found: Text, expected: Text) -> None:
         self.problems.append(Problem(path, found, expected))
 
     def finish(self) -> None:
         """Refuse the file if anything is wrong with it, in the order of its lines."""
         faults = Faults()
         for line, problem in sorted(((self.line(item.path), item) for item in self.problems), key=lambda pair: pair[0]):
-            name = ".".join(part for part in problem.path if isinstance(part, str))
-            faults.add(f"{self.where}: line {line:,}" + (f", {name}" if name else ""), problem.found, problem.expected)
+            faults.add(self.place(line, problem.path), problem.found, problem.expected)
         faults.finish()
+
+    def place(self, line: int, path: Path) -> Words:
+        if key := ".".join(part for part in path if isinstance(part, str)):
+            return say("{file}: line {line:,}, {key}", file=self.where, line=line, key=key)
+        return say("{file}: line {line:,}", file=self.where, line=line)
 
     def line(self, path: Path) -> int:
         """The line of a key, or of the table that it is missing from."""
@@ -195,7 +270,7 @@ name = {{ en = "My contest", zh = "我的比赛" }}
 about = {{ en = "What it is about, for whom, and why.", zh = "比赛内容、面向人群与目的。" }}
 organiser = {{ en = "Who holds it", zh = "主办方" }}
 zone = "{zone}"  # days, weeks and times below are in it
-# team_limit = 10  # members of a team
+{tracks}# team_limit = 10  # members of a team
 # declaration = {{ en = "We are independent of all other teams.", zh = "本队与其他参赛队伍相互独立。" }}
 # holidays = [2026-10-01, 2026-10-02]  # no working days
 # working_weekends = [2026-10-10]  # a Saturday or Sunday that is one
@@ -229,14 +304,17 @@ closes = {closes}  # the end of that day
 """
 
 
-def template(track_ids: Sequence[str], now_ms: int, zone: str) -> str:
-    """A contest file to begin with: one phase for each track, open from now on for 30 days."""
+def template(track_ids: Sequence[str], now_ms: int, zone: str, places: Sequence[str] = ()) -> str:
+    """A contest file to begin with: one phase for each track, open from now on for 30 days. `places`: of tracks from
+    outside."""
     if not track_ids:
-        raise PalestraError("A contest needs a track. Name one or more; `palestra tracks` lists them.")
+        raise PalestraError(say("A contest needs a track. Name one or more; `palestra tracks` lists them."))
     try:
         rule_values.zone_name(zone, zone)
     except rule_values.Unfit as unfit:
-        raise PalestraError(f"Found the zone {clip(zone)}, expected {unfit.expected}") from None
+        raise PalestraError(
+            say("Found the zone {zone}, expected {expected}", zone=clip(zone), expected=unfit.expected)
+        ) from None
     names = [re.sub(r"-v[0-9]+$", "", track) for track in track_ids]
     ids = [f"{name}-{names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
     opens = calendar.local(now_ms, zone).replace(second=0, microsecond=0)
@@ -245,7 +323,8 @@ def template(track_ids: Sequence[str], now_ms: int, zone: str) -> str:
         _PHASE.format(number=i, id=phase, title=_title(phase), track=track, opens=opens.isoformat(), closes=closes)
         for i, (phase, track) in enumerate(zip(ids, track_ids, strict=True), start=1)
     ]
-    return _TEMPLATE.format(zone=zone, phases="".join(phases), last=ids[-1])
+    tracks = f"{_shown_places(tuple(places))}  # where tracks lie, beside this file\n" if places else ""
+    return _TEMPLATE.format(zone=zone, tracks=tracks, phases="".join(phases), last=ids[-1])
 
 
 def _title(phase_id: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from palestra.errors import clip, refuse
+from palestra.text import Message, Text, message, say
 
 DEEPEST = 16  # tables and lists within one another, and parts of a key
 
@@ -23,54 +24,57 @@ _TOKEN = re.compile(
 )
 
 # What the standard parser says, by how it begins, and what it means to whoever wrote the file.
-_MEANINGS = {
-    "Invalid statement": "a line such as key = value, [table], or a comment after #",
-    "Expected newline": "the end of the line after a value",
-    "Cannot declare": "each table once; one that may come often has two brackets, such as [[phase]]",
-    "Cannot overwrite": "each key once in its table",
-    "Cannot mutate": "all keys of a { … } between its brackets",
-    "Cannot redefine": "each table once",
-    "Duplicate inline": "each key once between { and }",
-    "Expected ']' at": "] at the end of a table's name",
-    "Expected ']]' at": "]] at the end of a table's name",
-    "Expected '='": "a = between a key and its value",
-    "Invalid initial": "a key of letters, digits, _ and -",
-    "Unclosed array": "a , between two values of a list, and ] at its end",
-    "Unclosed inline": "a , between two keys of a table, and } at its end, on the same line",
-    "Unescaped": "\\\\ for one \\, or a text between single quotes",
-    "Invalid hex": "digits and a–f after \\u",
-    "Escaped character": "a letter that exists after \\u",
-    "Unterminated": "a quote at the end of a text",
-    "Expected \"'": "a quote at the end of a text",
-    "Illegal character": 'a quote at the end of a text; one of several lines stands between """ and """',
-    "Found invalid character": "no invisible letters",
-    "Invalid date": "a day or a time that there is, such as 2022-08-01 or 2022-08-01T09:00:00",
-    "Invalid value": "a value: a text in quotes, a number, true, false, a day, or a list of those between [ and ]",
+_MEANINGS: dict[str, Message] = {
+    "Invalid statement": message("a line such as key = value, [table], or a comment after #"),
+    "Expected newline": message("the end of the line after a value"),
+    "Cannot declare": message("each table once; one that may come often has two brackets, such as [[phase]]"),
+    "Cannot overwrite": message("each key once in its table"),
+    "Cannot mutate": message("all keys of a {{ … }} between its brackets"),
+    "Cannot redefine": message("each table once"),
+    "Duplicate inline": message("each key once between {{ and }}"),
+    "Expected ']' at": message("] at the end of a table's name"),
+    "Expected ']]' at": message("]] at the end of a table's name"),
+    "Expected '='": message("a = between a key and its value"),
+    "Invalid initial": message("a key of letters, digits, _ and -"),
+    "Unclosed array": message("a , between two values of a list, and ] at its end"),
+    "Unclosed inline": message("a , between two keys of a table, and }} at its end, on the same line"),
+    "Unescaped": message("\\\\ for one \\, or a text between single quotes"),
+    "Invalid hex": message("digits and a–f after \\u"),
+    "Escaped character": message("a letter that exists after \\u"),
+    "Unterminated": message("a quote at the end of a text"),
+    "Expected \"'": message("a quote at the end of a text"),
+    "Illegal character": message('a quote at the end of a text; one of several lines stands between """ and """'),
+    "Found invalid character": message("no invisible letters"),
+    "Invalid date": message("a day or a time that there is, such as 2022-08-01 or 2022-08-01T09:00:00"),
+    "Invalid value": message(
+        "a value: a text in quotes, a number, true, false, a day, or a list of those between [ and ]"
+    ),
 }
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], dict[Path, int]]:
     """What a text holds, and the line of each key. A text that is no TOML is refused in words, with its line."""
     if depth_of(text) > DEEPEST:
-        refuse(where, f"tables, lists or keys more than {DEEPEST} deep", f"{DEEPEST} at most")
+        found = say("tables, lists or keys more than {most} deep", most=DEEPEST)
+        refuse(where, found, say("{most} at most", most=DEEPEST))
     text = text.replace("\r\n", "\n")
     try:
         return tomllib.loads(text), lines_of(text)
     except tomllib.TOMLDecodeError as error:
         _refuse_syntax(text, where, str(error))
     except ValueError:  # the one thing that the parser leaves to Python
-        refuse(where, "a number with thousands of digits", "numbers of a usual length")
+        refuse(where, say("a number with thousands of digits"), say("numbers of a usual length"))
 
 
-def _refuse_syntax(text: str, where: str, message: str) -> NoReturn:
+def _refuse_syntax(text: str, where: str, why: str) -> NoReturn:
     lines = text.split("\n")
-    at = re.search(r"\(at line (\d+), column \d+\)$", message)
+    at = re.search(r"\(at line (\d+), column \d+\)$", why)
     line = int(at[1]) if at else len(text.rstrip("\n").split("\n"))
-    if re.search(r"= *\d{4}-\d", lines[line - 1]) and message.startswith("Expected newline"):
-        message = "Invalid date"  # a 13th month is taken for a number with something after it
-    meant = [meaning for begins, meaning in _MEANINGS.items() if message.startswith(begins)]
-    found = clip(lines[line - 1].strip()) if lines[line - 1].strip() else "an empty line"
-    refuse(f"{where}: line {line:,}", found, meant[0] if meant else message)
+    if re.search(r"= *\d{4}-\d", lines[line - 1]) and why.startswith("Expected newline"):
+        why = "Invalid date"  # a 13th month is taken for a number with something after it
+    meant = [meaning for begins, meaning in _MEANINGS.items() if why.startswith(begins)]
+    found: Text = clip(lines[line - 1].strip()) if lines[line - 1].strip() else say("an empty line")
+    refuse(say("{file}: line {line:,}", file=where, line=line), found, say(meant[0]) if meant else why)
 
 
 def lines_of(text: str) -> dict[Path, int]:

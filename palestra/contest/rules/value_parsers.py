@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
@@ -17,16 +17,19 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from palestra.contest.rules.calendar import DAY_MS, HOUR_MS, MINUTE_MS, as_ms, start_of
 from palestra.contest.rules.model import Quota
-from palestra.errors import UnknownName, clip
-from palestra.text import Words
+from palestra.errors import clip, nearest_name
+from palestra.text import LANGUAGES, Message, Text, Words, joined, message, say
 
 Reader = Callable[[Any, str], Any]
 
-QUOTA = '"3 per day", "1 per week", "10 per phase", "5 per 24 h" or "2 per 7 days sliding"'
-LENGTH = '"90 min", "24 h", "3 days" or "2 weeks"'
-SIZE = '"200 MB", "1.5 GB" or "500 kB"'
-LANGUAGES = ("en", "zh")
+QUOTA = message('"3 per day", "1 per week", "10 per phase", "5 per 24 h" or "2 per 7 days sliding"')
+LENGTH = message('"90 min", "24 h", "3 days" or "2 weeks"')
+SIZE = message('"200 MB", "1.5 GB" or "500 kB"')
+DAYS = message("days without quotes, such as [2022-10-03, 2022-10-04]")
+ZONE = message('a time zone by its place, such as "Asia/Shanghai", "Europe/Zurich" or "UTC"')
 YEARS = (1970, 2999)
+PACKAGE = "package:"  # begins the name of a pip package among the places of tracks
+MOST_PLACES = 16  # of a contest's tracks
 
 _LENGTHS = {
     **dict.fromkeys(("min", "minute", "minutes"), MINUTE_MS),
@@ -42,10 +45,10 @@ _COUNT = r"([1-9][0-9]{0,5})"
 class Unfit(Exception):
     """A value that a key cannot have: what was expected, and what was found where the value alone does not say it."""
 
-    def __init__(self, expected: str, found: str = "") -> None:
-        super().__init__(expected)
-        self.expected = expected
+    def __init__(self, expected: Text | Message, found: Text = "") -> None:
+        self.expected = say(expected) if isinstance(expected, Message) else expected
         self.found = found
+        super().__init__(str(self.expected))
 
 
 # Plain values
@@ -53,40 +56,39 @@ class Unfit(Exception):
 
 def text(value: Any, zone: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise Unfit("a text")
+        raise Unfit(say("a text"))
     return value.strip()
 
 
 def words(value: Any, zone: str) -> Words:
     """A text in English, or in both languages."""
-    expected = 'a text, or { en = "…", zh = "…" }'
+    expected = say('a text, or {{ en = "…", zh = "…" }}')
     if isinstance(value, str):
         return Words(en=text(value, zone))
     if not isinstance(value, dict) or not value:
         raise Unfit(expected)
     for language, told in value.items():
         if language not in LANGUAGES:
-            raise Unfit(expected, f"the language {clip(language)}")
+            raise Unfit(expected, say("the language {name}", name=clip(language)))
         if not isinstance(told, str):
-            raise Unfit(expected, f"{language} = {shown(told)}")
+            raise Unfit(expected, say("{name} = {value}", name=language, value=shown(told)))
     if not any(told.strip() for told in value.values()):
-        raise Unfit(expected, "an empty text")
+        raise Unfit(expected, say("an empty text"))
     return Words(**{language: told.strip() for language, told in value.items()})
 
 
 def identifier(value: Any, zone: str) -> str:
     if not isinstance(value, str) or len(value) > 64 or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", value):
-        raise Unfit('small letters, digits and single hyphens between them, 64 at most, such as "near-eye-2022"')
+        raise Unfit(say('small letters, digits and single hyphens between them, 64 at most, such as "near-eye-2022"'))
     return value
 
 
 def choice(*options: str) -> Reader:
     """One of these words."""
-    expected = " or ".join(f'"{option}"' for option in options)
 
     def read(value: Any, zone: str) -> str:
         if value not in options:
-            raise Unfit(expected)
+            raise Unfit(either(options))
         return str(value)
 
     return read
@@ -94,7 +96,7 @@ def choice(*options: str) -> Reader:
 
 def truth_value(value: Any, zone: str) -> bool:
     if not isinstance(value, bool):
-        raise Unfit("true or false")
+        raise Unfit(say("true or false"))
     return value
 
 
@@ -103,7 +105,7 @@ def whole(least: int, most: int) -> Reader:
 
     def read(value: Any, zone: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise Unfit(f"a whole number from {least:,} to {most:,}")
+            raise Unfit(say("a whole number from {least:,} to {most:,}", least=least, most=most))
         return value
 
     return read
@@ -111,31 +113,31 @@ def whole(least: int, most: int) -> Reader:
 
 def number(value: Any, zone: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
-        raise Unfit("a number, 0 or more")
+        raise Unfit(say("a number, 0 or more"))
     return float(value)
 
 
 def share(value: Any, zone: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
-        raise Unfit("a share between 0 and 1, such as 0.3")
+        raise Unfit(say("a share between 0 and 1, such as 0.3"))
     return float(value)
 
 
 def weight(value: Any, zone: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
-        raise Unfit("a share above 0, 1 at most, such as 0.4")
+        raise Unfit(say("a share above 0, 1 at most, such as 0.4"))
     return float(value)
 
 
 def settings(value: Any, zone: str) -> dict[str, str]:
     """A track's settings, as text, which is how tracks take them."""
     if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
-        raise Unfit('names with a text, a number, true or false, such as { rule = "preliminary" }')
+        raise Unfit(say('names with a text, a number, true or false, such as {{ rule = "preliminary" }}'))
     return {name: str(item).lower() if isinstance(item, bool) else str(item) for name, item in value.items()}
 
 
 def ties(value: Any, zone: str) -> tuple[str, ...]:
-    expected = 'names of metrics, each once, and "earlier" last if at all, such as ["misses", "earlier"]'
+    expected = say('names of metrics, each once, and "earlier" last if at all, such as ["misses", "earlier"]')
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise Unfit(expected)
     if len(set(value)) < len(value) or "earlier" in value[:-1]:
@@ -145,16 +147,42 @@ def ties(value: Any, zone: str) -> tuple[str, ...]:
 
 def folder(value: Any, zone: str) -> str:
     """A folder beside the file: the log keeps the rules, and a contest is rebuilt elsewhere from it."""
-    expected = 'a folder beside this file, such as "data/preliminary"; a link in it may lead elsewhere'
+    expected = say('a folder beside this file, such as "data/preliminary"; a link in it may lead elsewhere')
     given = text(value, zone)
     if re.match(r"[/\\~]|[A-Za-z]:", given) or ".." in re.split(r"[/\\]", given) or not given.isprintable():
         raise Unfit(expected)
     return given
 
 
+def track_places(value: Any, zone: str) -> tuple[str, ...]:
+    """Folders beside the file and pip packages that bring the contest's tracks."""
+    expected = say(
+        'a folder beside this file with track files, such as "challenges", or a pip package, such as '
+        '"package:palestra-blinks"; or a list of those, {most} at most',
+        most=MOST_PLACES,
+    )
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_PLACES:
+        raise Unfit(expected)
+    for place in given:
+        if not isinstance(place, str) or not _is_track_place(place, zone):
+            raise Unfit(expected, shown(place))
+    return tuple(given)
+
+
+def _is_track_place(place: str, zone: str) -> bool:
+    if place.startswith(PACKAGE):
+        return re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", place.removeprefix(PACKAGE)) is not None
+    try:
+        parts = re.split(r"[/\\]", folder(place, zone))
+    except Unfit:
+        return False
+    return place == place.strip() and ":" not in place and not {"", "."} & set(parts)
+
+
 def file_name(value: Any, zone: str) -> str:
     """A rule for names of files, with {team} and {date}."""
-    expected = 'the name of a file in which {team} and {date} may stand, such as "{team}_Test_{date}.csv"'
+    expected = say('the name of a file in which {{team}} and {{date}} may stand, such as "{{team}}_Test_{{date}}.csv"')
     given = text(value, zone)
     try:
         parts = [(name, spec, how) for _, name, spec, how in string.Formatter().parse(given) if name is not None]
@@ -162,7 +190,7 @@ def file_name(value: Any, zone: str) -> str:
         raise Unfit(expected) from None
     for name, spec, how in parts:
         if name not in ("team", "date") or spec or how:
-            raise Unfit(expected, f"{{{name}}} in {clip(given)}")
+            raise Unfit(expected, say("{part} in {name}", part=f"{{{name}}}", name=clip(given)))
     if re.search(r'[/\\:*?"<>|]|\{\{|\}\}', given) or not given.isprintable():
         raise Unfit(expected)
     return given
@@ -196,7 +224,7 @@ def length(value: Any, zone: str) -> int:
 def working_days(value: Any, zone: str) -> int:
     found = re.fullmatch(rf"{_COUNT} working days?", value) if _is_text(value) else None
     if not found or int(found[1]) > 366:
-        raise Unfit('"5 working days"')
+        raise Unfit('"5 working days"')  # as it is written, whatever the language
     return int(found[1])
 
 
@@ -225,19 +253,14 @@ def _is_text(value: Any) -> bool:
 
 def zone_name(value: Any, zone: str) -> str:
     if not isinstance(value, str) or value not in _zones():
-        raise Unfit(_nearest_zone(value))
+        near = nearest_name(value, _zones()) if isinstance(value, str) else ""
+        raise Unfit(say("{expected}. {hint}", expected=say(ZONE), hint=near) if near else ZONE)
     return value
 
 
 @lru_cache
 def _zones() -> frozenset[str]:
     return frozenset(available_timezones())
-
-
-def _nearest_zone(value: Any) -> str:
-    expected = 'a time zone by its place, such as "Asia/Shanghai", "Europe/Zurich" or "UTC"'
-    near = hint(value, _zones()) if isinstance(value, str) else ""
-    return f"{expected}. {near}" if near.startswith("Did you mean") else expected
 
 
 def opening(value: Any, zone: str) -> int:
@@ -253,7 +276,7 @@ def closing(value: Any, zone: str) -> int:
 def days(value: Any, zone: str) -> tuple[str, ...]:
     """Days, which are no working days."""
     if not isinstance(value, list) or not all(isinstance(day, date) and not isinstance(day, datetime) for day in value):
-        raise Unfit("days without quotes, such as [2022-10-03, 2022-10-04]")
+        raise Unfit(DAYS)
     return tuple(day.isoformat() for day in value)
 
 
@@ -261,16 +284,18 @@ def weekend_days(value: Any, zone: str) -> tuple[str, ...]:
     """Saturdays and Sundays on which people work, to make up for a holiday."""
     found = days(value, zone)
     if other := next((day for day in found if date.fromisoformat(day).weekday() < 5), None):
-        raise Unfit("Saturdays and Sundays: other days are working days already", f"{other}, which is neither")
+        expected = say("Saturdays and Sundays: other days are working days already")
+        raise Unfit(expected, say("{day}, which is neither", day=other))
     return found
 
 
 def _moment(value: Any, zone: str, day_adds: timedelta) -> int:
     if not isinstance(value, date):
-        hint = ", without quotes" if isinstance(value, str) else ""
-        raise Unfit(f"a day such as 2022-08-01 or a time such as 2022-08-01T09:00:00{hint}")
+        if isinstance(value, str):
+            raise Unfit(say("a day such as 2022-08-01 or a time such as 2022-08-01T09:00:00, without quotes"))
+        raise Unfit(say("a day such as 2022-08-01 or a time such as 2022-08-01T09:00:00"))
     if not YEARS[0] <= value.year <= YEARS[1]:
-        raise Unfit(f"a year from {YEARS[0]} to {YEARS[1]}")
+        raise Unfit(say("a year from {first} to {last}", first=YEARS[0], last=YEARS[1]))
     if not isinstance(value, datetime):
         return start_of(value + day_adds, zone)
     return as_ms(value) if value.tzinfo else _local_moment(value, zone)
@@ -282,25 +307,33 @@ def _local_moment(value: datetime, zone: str) -> int:
     if first.utcoffset() == second.utcoffset():
         return as_ms(first.astimezone(UTC))
     there = first.astimezone(UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None) == value
-    what = "comes twice, as clocks are put back" if there else "does not exist, as clocks are put forward"
-    expected = f"another time, or one with its offset from UTC, such as {first.isoformat()}"
-    raise Unfit(expected, f"{shown(value)}, which in {zone} {what}")
+    found = say(
+        message("{time}, which in {zone} comes twice, as clocks are put back")
+        if there
+        else message("{time}, which in {zone} does not exist, as clocks are put forward"),
+        time=shown(value),
+        zone=zone,
+    )
+    raise Unfit(say("another time, or one with its offset from UTC, such as {time}", time=first.isoformat()), found)
 
 
-def hint(name: str, known: Iterable[str]) -> str:
-    """The nearest of the known names, as a question; or all of them."""
-    asked = name[:60]
-    return str(UnknownName("such", asked, known)).removeprefix(f"There is no such {asked!r}. ")
+# In words
 
 
-def shown(value: Any) -> str:
+def either(options: Sequence[str]) -> Words:
+    """One of these words, as they are written in the file."""
+    *others, last = (f'"{option}"' for option in options)
+    return say("{one} or {other}", one=joined(others), other=last) if others else Words.same(last)
+
+
+def shown(value: Any) -> Text:
     """A value as it stands in the file, cut to fit in a message."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, dict):
-        return "a table" if value else "an empty table"
+        return say("a table") if value else say("an empty table")
     if isinstance(value, list) and (not value or not all(isinstance(item, str | int | float) for item in value)):
-        return "a list" if value else "an empty list"
+        return say("a list") if value else say("an empty list")
     return clip(value)

@@ -1,5 +1,6 @@
 """A contest to begin with: its file, and synthetic data for its phases, from seeds that nobody can guess."""
 
+import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,30 +8,56 @@ from pathlib import Path
 from palestra import console, registry
 from palestra.contest.log import wall_clock
 from palestra.contest.rules import Phase, read, template
+from palestra.contest.setup.location import Place
 from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.formats import write_bytes
 from palestra.records import SIZES, Order
+from palestra.text import say
 
 
 def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
     """Write the file, where there is none, and make the data that its phases lack. No tracks: a simple one."""
     if size not in (*SIZES, "none"):
-        raise PalestraError(f"{size!r} is no size; expected one of {', '.join(SIZES)}, or none.")
+        raise PalestraError(
+            say("{size!r} is no size; expected one of {sizes}, or none.", size=size, sizes=", ".join(SIZES))
+        )
     if not file.exists():
         tracks = tracks or _simple_track()
-        for track in tracks:
-            registry.track(track)
+        places = track_places(tracks, file.resolve().parent)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(file, template(tracks, wall_clock(), zone).encode())
+        write_bytes(file, template(tracks, wall_clock(), zone, places).encode())
         console.say(f"Wrote {file}: read it through, and change what is yours to decide.")
     else:
+        Place(file).find_tracks()
         console.say(f"{file} is there already and stays as it is; data is made for phases that lack it.")
     rules = read(file, registry.tracks())
     for phase in rules.phases:
         if size != "none" and phase.data:
             make_data(phase, file.parent / phase.data, Order(size, seed=secrets.randbits(128)))  # type: ignore[arg-type]
     console.say(f"Start it with: palestra contest serve {file}")
+
+
+def track_places(tracks: Sequence[str], home: Path) -> list[str]:
+    """The folders beside a new contest file that these tracks are from; for one elsewhere, it is told what to do."""
+    found: dict[str, None] = {}
+    for track in tracks:
+        folder = registry.file_of(track).resolve().parent
+        if str(folder) not in map(_resolved, os.environ.get(registry.OUTSIDE, "").split(os.pathsep)):
+            continue  # of Palestra itself, or of an installed package
+        if folder != home and folder.is_relative_to(home):
+            found[folder.relative_to(home).as_posix()] = None
+        else:
+            console.say(
+                f"{track} is in {folder}, which is not a folder beside the contest file. Copy it to "
+                f'{home / folder.name} and write tracks = "{folder.name}" below [contest]; until then every command '
+                "needs --tracks-dir."
+            )
+    return list(found)
+
+
+def _resolved(folder: str) -> str:
+    return str(Path(folder).resolve()) if folder else ""
 
 
 def _simple_track() -> list[str]:

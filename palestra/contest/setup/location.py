@@ -12,10 +12,11 @@ from palestra.contest.accounts import tokens
 from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
-from palestra.contest.rules import Phase, read, track_of
+from palestra.contest.rules import Phase, find_tracks, named_tracks, read, track_of
 from palestra.contest.storage import Files, downloads, open_database, sqlite_address, writing
-from palestra.errors import PalestraError, UnknownName
+from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Track
+from palestra.text import say, say_as
 
 Part = Literal["starter", "truth", "view"]
 LINK_MS = 7 * 86_400_000  # that a first organiser's link is good for
@@ -45,12 +46,46 @@ class Place:
     def is_open(self) -> bool:
         return bool(self.database) or (self.folder / "contest.db").exists()
 
-    def open(self, now: Now | None = None) -> Contest:
+    def find_tracks(self) -> None:
+        """Look for tracks where the file says. Where the file counts, its reader tells what is wrong with it; the rules
+        of a contest that runs are in its log."""
+        try:
+            places = named_tracks(self.file) if self.file.is_file() else ()
+        except Refused:
+            return
+        find_tracks(places, self.home)
+
+    def require_tracks(self, contest: Contest) -> None:
+        """Refuse to go on where a phase's track cannot be used here, as when a contest has moved without its tracks."""
+        for phase in contest.state.rules().phases:
+            try:
+                track_of(phase)
+            except PalestraError as error:
+                raise PalestraError(
+                    say(
+                        "{file}: phase {id} cannot be run here, for its track {track} cannot be used. {why_not}",
+                        file=self.file,
+                        id=phase.id,
+                        track=phase.track,
+                        why_not=self._why_not(error),
+                    )
+                ) from None
+
+    def _why_not(self, error: PalestraError) -> str:
+        try:
+            named = named_tracks(self.file, must_be_there=True)
+        except PalestraError as fault:  # with its line
+            return str(fault)
+        hint = "" if named else " A track from outside is found by `tracks` of [contest], which names its folder."
+        return f"{error}{hint}"
+
+    def open(self, now: Now | None = None, needs_tracks: bool = True) -> Contest:
         """The contest as it is. One that has no event yet is opened with the rules in its file."""
         if not self.file.is_file():
             raise PalestraError(
-                f"{self.file} is not there. `palestra contest init {self.file}` writes one to begin with."
+                say("{file} is not there. `palestra contest init {file}` writes one to begin with.", file=self.file)
             )
+        self.find_tracks()
         self.folder.mkdir(mode=0o700, exist_ok=True)
         engine = open_database(self.database or sqlite_address(self.folder / "contest.db"))
         contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
@@ -58,6 +93,8 @@ class Place:
             rules = read(self.file, registry.tracks())
             home = f"palestra {version('palestra')}"
             contest.act("system", lambda state, _: organiser.open_contest(state, rules, home))
+        elif needs_tracks:
+            self.require_tracks(contest)
         return contest
 
 
@@ -77,10 +114,17 @@ def unpacked(place: Place, contest: Contest) -> list[tuple[Phase, Part]]:
 
 
 def pack_data(place: Place, contest: Contest, told: Callable[[str], None]) -> None:
-    """Put what is not packed yet into the file store."""
+    """Put what is not packed yet into the file store. What cannot be packed is told, and holds up nothing else."""
     for phase, part in unpacked(place, contest):
         told(f"{phase.id}: packing the {part} …")
-        packed = _packed(track_of(phase), place.home / phase.data, contest.files, part)
+        try:
+            packed = _packed(track_of(phase), place.home / phase.data, contest.files, part)
+        except Exception as error:
+            slip = str(error) if isinstance(error, PalestraError) else registry.slip_of(error)
+            if not slip:
+                raise
+            told(f"{phase.id}: the {part} cannot be packed, and the rest goes on. {slip}")
+            continue
         _note(contest, e.DataPacked(phase.id, part, packed.file, packed.bytes))
 
 
@@ -110,6 +154,6 @@ def reset_link(contest: Contest, name: str) -> str:
     """A secret with which somebody chooses a new password."""
     account = contest.state.names.get(name.lower())
     if account is None:
-        raise UnknownName("account", name, list(contest.state.names)[:1000])
+        raise UnknownName(say_as("kind", "account"), name, list(contest.state.names)[:1000])
     with writing(contest.engine) as connection:
         return tokens.make(connection, "link", account, contest.now(), LINK_MS, ("reset",))[0]

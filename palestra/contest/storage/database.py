@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
 from palestra.errors import PalestraError
+from palestra.text import say
 
 BUSY_S = 30.0  # how long one writer waits for another
 WRITER_LOCK = 7_238_141_526  # the number of PostgreSQL's lock that makes writers go one by one
@@ -28,9 +29,14 @@ def connect(url: str) -> Engine:
         if address.get_backend_name() == "postgresql":
             return create_engine(address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10)
         if address.get_backend_name() != "sqlite":
-            raise PalestraError(f"{address.get_backend_name()}: a contest lies in SQLite or PostgreSQL.")
+            raise PalestraError(
+                say(
+                    "{get_backend_name}: a contest lies in SQLite or PostgreSQL.",
+                    get_backend_name=address.get_backend_name(),
+                )
+            )
     except (ValueError, ArgumentError) as error:
-        raise PalestraError(f"{url}: not the address of a database ({error}).") from None
+        raise PalestraError(say("{url}: not the address of a database ({error}).", url=url, error=error)) from None
     engine = create_engine(address, connect_args={"timeout": BUSY_S, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

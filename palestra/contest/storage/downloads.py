@@ -21,6 +21,7 @@ import msgspec
 from palestra.datasets import redact
 from palestra.errors import PalestraError, refuse
 from palestra.records import Track
+from palestra.text import OR, joined, say
 
 if TYPE_CHECKING:
     from palestra.contest.storage.file_store import Files
@@ -78,8 +79,10 @@ def pack_truth(track: Track, data: Path, files: Files, progress: Advance = lambd
     """What is hidden of a data set, for teams that it is released to."""
     hidden = _hidden_files(track, data)
     if not hidden:
-        expected = f"{' or '.join(track.dataset.hidden)} in this folder: name the folder around the release"
-        refuse(str(data), "nothing of what its track hides", expected)
+        expected = say(
+            "{hidden} in this folder: name the folder around the release", hidden=joined(track.dataset.hidden, OR)
+        )
+        refuse(str(data), say("nothing of what its track hides"), expected)
     with files.aside() as folder:
         _lay_out(hidden, data, folder / "truth")
         return _keep(track, folder / "truth", files, progress)
@@ -139,7 +142,9 @@ def _refuse_links_to_folders(track: Track, data: Path) -> None:
         for path in (Path(place, name) for name in names):
             hidden = any(path.relative_to(data).is_relative_to(name) for name in track.dataset.hidden)
             if path.is_symlink() and not hidden and not _hides_itself(path.relative_to(data)):
-                refuse(str(path), "a link to a folder", "the folder itself: what is behind a link is not packed")
+                refuse(
+                    str(path), say("a link to a folder"), say("the folder itself: what is behind a link is not packed")
+                )
 
 
 def _refuse_look_alikes(track: Track, data: Path, shown: Iterable[Path]) -> None:
@@ -150,10 +155,13 @@ def _refuse_look_alikes(track: Track, data: Path, shown: Iterable[Path]) -> None
     for path in shown:
         name = path.relative_to(data).as_posix().casefold()
         if hidden.search(name):
-            expected = f"truth in {' or '.join(track.dataset.hidden)} alone; rename it, or move it out of the data set"
-            refuse(str(path), "something that would be shown, by the name of what is hidden", expected)
+            expected = say(
+                "truth in {hidden} alone; rename it, or move it out of the data set",
+                hidden=joined(track.dataset.hidden, OR),
+            )
+            refuse(str(path), say("something that would be shown, by the name of what is hidden"), expected)
         if name.endswith(ARCHIVES):
-            refuse(str(path), "an archive", "files as the track reads them: truth may lie in an archive")
+            refuse(str(path), say("an archive"), say("files as the track reads them: truth may lie in an archive"))
 
 
 def _refuse_copies(data: Path, shown: Iterable[Path], hidden: Iterable[Path]) -> None:
@@ -173,7 +181,11 @@ def _refuse_copies(data: Path, shown: Iterable[Path], hidden: Iterable[Path]) ->
         alike = named.get((path.name, status.st_size), []) if path.is_file() else []
         twin = twin or next((other for other in alike if digest_of(other) == digest_of(path)), None)
         if twin:
-            refuse(str(path), f"the same as {twin.relative_to(data)}, which is hidden", "hidden files in one place")
+            refuse(
+                str(path),
+                say("the same as {relative_to}, which is hidden", relative_to=twin.relative_to(data)),
+                say("hidden files in one place"),
+            )
 
 
 def _refuse_readable_truth(track: Track, data: Path, view: Path) -> None:
@@ -192,8 +204,8 @@ def _refuse_readable_truth(track: Track, data: Path, view: Path) -> None:
         return
     refuse(
         str(data),
-        "truth that can be read from what contestants would get",
-        f"truth in {' or '.join(track.dataset.hidden)} alone; move it there",
+        say("truth that can be read from what contestants would get"),
+        say("truth in {hidden} alone; move it there", hidden=joined(track.dataset.hidden, OR)),
     )
 
 
@@ -226,7 +238,9 @@ def fetch(
     _require_sound(manifest)
     if target.exists():
         if target.stat().st_size != manifest.bytes or _digest_of(target) != manifest.digest:
-            raise PalestraError(f"{target} is there, and is another file. Move it away, or choose another name.")
+            raise PalestraError(
+                say("{target} is there, and is another file. Move it away, or choose another name.", target=target)
+            )
         advance(manifest.bytes)
         return
     part = target.with_name(f"{target.name}.{manifest.digest[:8]}.part")
@@ -238,8 +252,12 @@ def fetch(
         os.fsync(out.fileno())
     if _digest_of(part) != manifest.digest:
         raise PalestraError(
-            f"{target.name}: every piece is right, and the whole is not: the list of pieces is of another file. "
-            f"Tell the organiser. What was received lies in {part}."
+            say(
+                "{name}: every piece is right, and the whole is not: the list of pieces is of another "
+                "file. Tell the organiser. What was received lies in {part}.",
+                name=target.name,
+                part=part,
+            )
         )
     part.replace(target)
 
@@ -249,8 +267,19 @@ def _require_sound(manifest: Manifest) -> None:
     count = -(-manifest.bytes // max(manifest.piece_bytes, 1))
     sound = 1 <= manifest.piece_bytes <= MOST_PIECE_BYTES and manifest.bytes >= 0 and len(manifest.pieces) == count
     if not sound or not re.fullmatch("[0-9a-f]{64}", manifest.digest):
-        found = f"{len(manifest.pieces):,} pieces of {manifest.piece_bytes:,} bytes for {manifest.bytes:,} bytes"
-        refuse("the list of pieces", found, f"{count:,} pieces of at most {MOST_PIECE_BYTES:,} bytes")
+        found = say(
+            "{number:,} pieces of {piece_bytes:,} bytes for {bytes:,} bytes",
+            number=len(manifest.pieces),
+            piece_bytes=manifest.piece_bytes,
+            bytes=manifest.bytes,
+        )
+        refuse(
+            say("the list of pieces"),
+            found,
+            say(
+                "{count:,} pieces of at most {most_piece_bytes:,} bytes", count=count, most_piece_bytes=MOST_PIECE_BYTES
+            ),
+        )
 
 
 def _missing(manifest: Manifest, out: BinaryIO, advance: Advance) -> list[int]:
@@ -283,8 +312,13 @@ def _fill(
         missing, tries = missing[done:], 0 if done else tries + 1
         if tries == TRIES:
             raise PalestraError(
-                f"Piece {missing[0] + 1} of {len(manifest.pieces)} came wrong or not at all, {TRIES} times. "
-                "What is right is kept: try again later, and it goes on from there."
+                say(
+                    "Piece {value} of {number} came wrong or not at all, {tries} times. What is right is "
+                    "kept: try again later, and it goes on from there.",
+                    value=missing[0] + 1,
+                    number=len(manifest.pieces),
+                    tries=TRIES,
+                )
             )
 
 

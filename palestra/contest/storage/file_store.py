@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from palestra.errors import PalestraError, clip, refuse
 from palestra.formats import write_bytes
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -117,7 +117,11 @@ class Files:
         """The whole of a file, checked against its digest."""
         size = self.size(digest)
         if size > limit_bytes:
-            refuse(digest[:12], human_bytes(size), f"at most {human_bytes(limit_bytes)} to read at once")
+            refuse(
+                digest[:12],
+                human_bytes(size),
+                say("at most {limit_bytes} to read at once", limit_bytes=human_bytes(limit_bytes)),
+            )
         data = b"".join(self._place.chunks(digest, 0, size))
         _require_same(digest, hashlib.sha256(data).hexdigest())
         return data
@@ -127,7 +131,11 @@ class Files:
         size = self.size(digest)
         end = size if end is None else end
         if not 0 <= start <= end <= size:
-            refuse(digest[:12], f"the bytes {start:,} to {end:,}", f"a range within its {size:,} bytes")
+            refuse(
+                digest[:12],
+                say("the bytes {start:,} to {end:,}", start=start, end=end),
+                say("a range within its {size:,} bytes", size=size),
+            )
         return self._place.chunks(digest, start, end)
 
     def verify(self, digest: str) -> None:
@@ -143,7 +151,7 @@ class Files:
         name for it. Nothing may be written there."""
         self.size(digest)
         if name in (".", "..") or "/" in name or "\0" in name:
-            refuse("the name of a file", clip(name), "a name without folders")
+            refuse(say("the name of a file"), clip(name), say("a name without folders"))
         path = self._place.path(digest)
         if path and not name:
             yield path
@@ -167,7 +175,7 @@ class Files:
     def derived(self, digest: str, label: str, make: Callable[[], bytes]) -> bytes:
         """What can be computed from a file at any time, and takes long: kept beside it, and made where it is not."""
         if not LABEL.fullmatch(label):
-            refuse("the label of something derived", clip(label), "small letters, digits and dashes")
+            refuse(say("the label of something derived"), clip(label), say("small letters, digits and dashes"))
         name = f"{require_digest(digest)}.{label}"
         try:
             return b"".join(self._place.chunks(name, 0, self._place.size(name)))
@@ -192,7 +200,9 @@ class _Folder:
         try:
             self.incoming.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise PalestraError(f"{root}: no place for a contest's files ({error.strerror}).") from None
+            raise PalestraError(
+                say("{root}: no place for a contest's files ({strerror}).", root=root, strerror=error.strerror)
+            ) from None
 
     def path(self, name: str) -> Path:
         return self.root / name[:2] / name
@@ -276,15 +286,19 @@ def _open_bucket(address: str) -> ObjectStore:
     except (BaseError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise PalestraError(
-            f"{address}: not a place for files ({reason}). Expected a folder, s3://, gs://, az:// or memory://, and "
-            "its account in the environment."
+            say(
+                "{address}: not a place for files ({reason}). Expected a folder, s3://, gs://, az:// "
+                "or memory://, and its account in the environment.",
+                address=address,
+                reason=reason,
+            )
         ) from None
 
 
 def require_digest(text: str) -> str:
     """A digest as it came, if it is one: it becomes part of a path."""
     if not DIGEST.fullmatch(text):
-        refuse("the digest of a file", clip(text), "64 small hexadecimal digits (SHA-256)")
+        refuse(say("the digest of a file"), clip(text), say("64 small hexadecimal digits (SHA-256)"))
     return text
 
 

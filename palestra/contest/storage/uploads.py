@@ -22,9 +22,9 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from palestra.contest.storage.database import reading, writing
 from palestra.contest.storage.file_store import Files, digest_of, require_digest, sync
 from palestra.contest.storage.tables import uploads as table
-from palestra.errors import Told, refuse
+from palestra.errors import PalestraError, refuse
 from palestra.formats import write_bytes
-from palestra.text import human_bytes
+from palestra.text import human_bytes, say
 
 Purpose = Literal["answers", "bundle"]
 ID = re.compile(r"[0-9a-f]{32}")
@@ -49,24 +49,26 @@ class Upload(msgspec.Struct, frozen=True):
     submission: str = ""  # what it became
 
 
-class UnknownUpload(Told):
+class UnknownUpload(PalestraError):
     """No upload of this id, or none any more."""
 
     def __init__(self, upload_id: str) -> None:
         super().__init__(
-            f"There is no upload {upload_id[:40]!a}. It was given up, or has lain too long: begin anew.",
-            f"没有编号为 {upload_id[:40]!a} 的上传：它已被放弃，或搁置过久。请重新上传。",
+            say("There is no upload {id!a}. It was given up, or has lain too long: begin anew.", id=upload_id[:40])
         )
 
 
-class WrongOffset(Told):
+class WrongOffset(PalestraError):
     """Bytes that do not follow what was received. The sender goes on at `received`."""
 
     def __init__(self, offset: int, received: int) -> None:
         self.received = received
         super().__init__(
-            f"These bytes begin at {offset:,}, and {received:,} were received: go on at {received:,}.",
-            f"发来的数据从第 {offset:,} 字节开始，而已收到 {received:,} 字节：请从第 {received:,} 字节继续。",
+            say(
+                "These bytes begin at {offset:,}, and {received:,} were received: go on at {received:,}.",
+                offset=offset,
+                received=received,
+            )
         )
 
 
@@ -80,7 +82,11 @@ class Uploads:
     def begin(self, account: str, team: str, phase: str, purpose: Purpose, name: str, size: int) -> Upload:
         """An upload of so many bytes, none of which is there yet."""
         if size < 1:
-            refuse(clean_name(name), "an empty file" if size == 0 else f"{size} bytes", "a file with something in it")
+            refuse(
+                clean_name(name),
+                say("an empty file") if size == 0 else say("{size} bytes", size=size),
+                say("a file with something in it"),
+            )
         now = self.now()
         upload = Upload(secrets.token_hex(16), account, team, phase, purpose, clean_name(name), size, 0, now, now)
         with writing(self.engine) as connection:
@@ -158,11 +164,15 @@ class Uploads:
         received = os.fstat(part).st_size
         if received != upload.bytes:
             missing = human_bytes(upload.bytes - received)
-            raise Told(
-                f"{upload.name} is not whole: {received:,} of {upload.bytes:,} bytes were received. Send the other "
-                f"{missing}, from byte {received:,} on.",
-                f"{upload.name} 不完整：共 {upload.bytes:,} 字节，已收到 {received:,} 字节。"
-                f"请从第 {received:,} 字节起，继续发送其余 {missing}。",
+            raise PalestraError(
+                say(
+                    "{name} is not whole: {received:,} of {bytes:,} bytes were received. Send the other "
+                    "{missing}, from byte {received:,} on.",
+                    name=upload.name,
+                    received=received,
+                    bytes=upload.bytes,
+                    missing=missing,
+                )
             )
         _require_here(part, upload.id, received)
         file = self._file(upload.id)
@@ -255,7 +265,11 @@ def _require_here(part: int, upload_id: str, at: int) -> None:
 
 def _require_room(upload: Upload, at: int, chunk: bytes) -> None:
     if at + len(chunk) > upload.bytes:
-        refuse(upload.name, f"more than the {upload.bytes:,} bytes that were declared", "no more than those")
+        refuse(
+            upload.name,
+            say("more than the {bytes:,} bytes that were declared", bytes=upload.bytes),
+            say("no more than those"),
+        )
 
 
 def _write_all(part: int, chunk: bytes) -> int:

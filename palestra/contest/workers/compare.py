@@ -16,6 +16,7 @@ import polars as pl
 from palestra.errors import PalestraError
 from palestra.records import Track
 from palestra.scoring import ABOUT
+from palestra.text import say
 
 FIRST = 40  # rows that are kept to be shown; a page folds away longer tables
 AGAIN = " again"
@@ -50,7 +51,15 @@ def differences(track: Track, submitted: pl.DataFrame, again: pl.DataFrame, tole
     """Every trial of either table: the answers side by side, how far `apart`, whether the `same`, whether `lone`."""
     columns = _columns(submitted)
     if sorted(columns) != sorted(_columns(again)):
-        raise PalestraError(f"{track.id}: answers with {columns} cannot be compared with {_columns(again)}.")
+        others = _columns(again)
+        raise PalestraError(
+            say(
+                "{track}: answers with {columns} cannot be compared with {others}.",
+                track=track.id,
+                columns=columns,
+                others=others,
+            )
+        )
     left, right = (_plain(track, table, columns) for table in (submitted, again))
     parts = [name for name in left.columns if name != "trial"]
     rows = left.join(right, on="trial", how="full", coalesce=True, suffix=AGAIN, maintain_order="left_right")

@@ -21,6 +21,7 @@ from palestra.contest.workers.score import Entrant
 from palestra.errors import clean
 from palestra.live import Moment, Standing
 from palestra.records import Sitting, Track
+from palestra.text import Text, Words
 
 CHANNEL = "palestra_live"  # on which PostgreSQL tells listeners that there is something new
 MOST_WAITING = 1000  # notes: four minutes of the busiest run
@@ -131,16 +132,16 @@ class Commentary:
         self._notes, self._track, self._entrants = notes, track, entrants  # by the name that each plays under
         self._sittings: Sequence[Sitting] = ()
         self._missed = dict.fromkeys(entrants, 0)  # as it was said last
-        self.absent: dict[str, str] = {}  # whose bundle could not be opened, and why
+        self.absent: dict[str, Text] = {}  # whose bundle could not be opened, and why
 
-    def begin(self, sittings: Sequence[Sitting], names: Sequence[str], refused: Mapping[str, str]) -> None:
+    def begin(self, sittings: Sequence[Sitting], names: Sequence[str], refused: Mapping[str, Text]) -> None:
         self._sittings = sittings
         metric, absent = self._track.ranks, {**self.absent, **refused}
         self._notes.say(
             {
                 "kind": "start",
                 "teams": [self._who(name) for name in names],
-                "absent": [{**self._who(name), "message": clean(why)} for name, why in absent.items()],
+                "absent": [{**self._who(name), "message": clean(str(why))} for name, why in absent.items()],
                 "sittings": [
                     {"name": one.name, "decisions": one.decisions, "seconds": one.seconds} for one in sittings
                 ],
@@ -168,10 +169,10 @@ class Commentary:
     def stopped(self) -> bool:
         return self._notes.stopped()
 
-    def end(self, outcome: str, message: str, values: Mapping[str, float]) -> None:
+    def end(self, outcome: str, message: Words, values: Mapping[str, float]) -> None:
         """The last note; values are those of the results, by name."""
         teams = [{**self._who(name), "value": value} for name, value in values.items()]
-        self._notes.say({"kind": "end", "outcome": outcome, "message": message, "teams": teams})
+        self._notes.say({"kind": "end", "outcome": outcome, "message": message.en, "teams": teams})
 
     def _who(self, name: str) -> dict[str, Any]:
         one = self._entrants[name]

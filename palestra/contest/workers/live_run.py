@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,7 +36,7 @@ from palestra.contest.workers.score import (
     submitted,
 )
 from palestra.entrants import Called, Entry, open
-from palestra.errors import PalestraError, Told, clean
+from palestra.errors import PalestraError, clean
 from palestra.live import (
     Heard,
     LiveData,
@@ -46,14 +46,17 @@ from palestra.live import (
     Recording,
     Stopped,
     answers_of,
+    note_told,
     read_live_data,
     require_sent,
     rescore,
+    spoiled,
 )
 from palestra.live import run as playing
 from palestra.records import Case, Sitting, Tick, Track
 from palestra.sandbox import backends
 from palestra.scoring import Scored
+from palestra.text import LANGUAGES, Text, Words, joined, say, words_of
 
 RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
 Ending = Literal["done", "stopped", "failed"]
@@ -64,9 +67,13 @@ class Unplayable(PalestraError):
     """A bundle that nothing came of, by its own fault. `output` is what it printed; its last words are told with the
     reason."""
 
-    def __init__(self, reason: str, output: str = "") -> None:
-        super().__init__(f"{reason}{last_words(output)}"[:MESSAGE])
-        self.reason, self.output = reason[:MESSAGE], output
+    def __init__(self, reason: Text, output: str = "") -> None:
+        self.reason, self.output = words_of(reason).cut(MESSAGE), output
+        printed = last_words(output)
+        super().__init__(_told(reason, printed) if printed else self.reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.output)
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ class Alone:
     heard: Sequence[Heard]  # its decisions
     recording: Recording
     output: str  # what the program printed
-    deaths: Sequence[str]  # why it ended, each time that it did
+    deaths: Sequence[Text]  # why it ended, each time that it did
 
 
 def play_one(assignment: Assignment) -> Outcome:
@@ -97,7 +104,7 @@ def play_one(assignment: Assignment) -> Outcome:
             return Outcome(tuple(_results(assignment, one.track, one.scored, one.heard, extra)))
     except Unplayable as error:
         trace = f"{traceback.format_exc()}\nWhat it printed:\n{error.output}"
-        return Outcome(failure=Failure("contestant", str(error), trace))
+        return Outcome(failure=Failure("contestant", words_of(error.text), trace))
 
 
 def _spoiled(scored: Scored) -> Outcome:
@@ -130,8 +137,8 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
             played = _play(data, [entry], order, Path(folder) / "run")
         except NotReady as error:
             require_sandbox()
-            raise Unplayable(str(error), entry.output) from None
-        yield _of_one(played, assignment.team)
+            raise Unplayable(error.text, entry.output) from None
+        yield _of_one(played, entry)
 
 
 def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
@@ -140,22 +147,29 @@ def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack
     except PalestraError as error:
         require_sandbox()
         # Where its file lies here means nothing to the team.
-        raise Unplayable(str(error).replace(str(file), "The bundle")) from None
+        told, bundle = words_of(error.text), say("The bundle")
+        raise Unplayable(Words(*(told.in_language(name).replace(str(file), bundle.in_language(name))
+                                 for name in LANGUAGES))) from None  # fmt: skip
 
 
-def _of_one(played: Played, name: str) -> Alone:
-    end = played.recording.end
-    output, deaths = (end.outputs[name], end.deaths[name]) if end else ("", [])
+def _of_one(played: Played, entry: Entry) -> Alone:
+    end, name = played.recording.end, entry.name
+    output, deaths = (end.outputs[name], entry.deaths) if end else ("", [])
     scored, heard = played.scored[name], played.heard[name]
     if scored.result.valid and all(one.said is None for one in heard):
         raise Unplayable(_never_answered(heard, deaths), output)
     return Alone(played.track, scored, heard, played.recording, output, deaths)
 
 
-def _never_answered(heard: Sequence[Heard], deaths: Sequence[str]) -> str:
-    why = [one.note for one in heard if one.note]
-    said = f"It gave no usable answer, {len(heard)} times. The first time: {why[0] if why else 'no answer'}."
-    return said + (f" It ended {len(deaths)} times before the run did, first: {deaths[0]}." if deaths else "")
+def _never_answered(heard: Sequence[Heard], deaths: Sequence[Text]) -> Words:
+    note = next((one.note for one in heard if one.note), "no answer")
+    first = next((why for why in deaths if str(why) == note), note_told(note))
+    said = say("It gave no usable answer, {count} times. The first time: {why}.", count=len(heard), why=first)
+    if not deaths:
+        return said
+    return say(
+        "{said} It ended {count} times before the run did, first: {why}.", said=said, count=len(deaths), why=deaths[0]
+    )
 
 
 def _play(data: LiveData, entries: Sequence[Entry], order: Play, folder: Path) -> Played:
@@ -179,10 +193,7 @@ def timed(track: Track, phase: Phase, windows: bool) -> Track:
         return replace(track, episode=replace(track.episode, cases=cases))
     stream = track.stream
     if stream is None:
-        raise Told(
-            f"{track.id} is answered by files; there is nothing to play.",
-            f"赛道 {track.id} 以文件作答，没有可以现场运行的程序。",
-        )
+        raise PalestraError(say("{id} is answered by files; there is nothing to play.", id=track.id))
 
     def changed(sitting: Sitting) -> Sitting:
         ticks = partial(_unhurried, sitting) if phase.timing == "lockstep" else sitting.ticks
@@ -200,10 +211,10 @@ def _unhurried(sitting: Sitting) -> Iterator[Tick]:
     return (replace(tick, deadline_s=None) for tick in sitting.ticks())
 
 
-def last_words(output: str) -> str:
+def last_words(output: str) -> Words:
     """The end of what a program printed, for its own team; a stranger's text, cut and printable."""
     lines = [line for line in map(clean, output.splitlines()[-LAST_LINES:]) if line]
-    return "\nWhat it printed last:\n" + "\n".join(lines)[-OUTPUT:] if lines else ""
+    return say("What it printed last:\n{output}", output="\n".join(lines)[-OUTPUT:]) if lines else Words()
 
 
 def _account(one: Alone) -> str:
@@ -211,7 +222,14 @@ def _account(one: Alone) -> str:
     missed = [(heard.decision.trial, heard.note) for heard in one.heard if heard.note]
     parts = [f"{len(missed)} of {len(one.heard)} decisions have no usable answer"]
     parts += [f"{trial}: {note}" for trial, note in missed]
-    parts += ["", f"Ended before the run did: {len(one.deaths)} times", *one.deaths, "", "Printed:", one.output]
+    parts += [
+        "",
+        f"Ended before the run did: {len(one.deaths)} times",
+        *map(str, one.deaths),
+        "",
+        "Printed:",
+        one.output,
+    ]
     return "\n".join(parts)
 
 
@@ -248,7 +266,7 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     commentary = Commentary(notes, track, entrants)
     stage = _Stage(assignment, track, entrants, commentary, folder)
     try:
-        outcome, message, played = stage.run()
+        outcome, told, played = stage.run()
         digest = keep(Files.open(assignment.files), folder, stage.teams) if folder.is_dir() else ""
         bodies = [body for name in played.scored for body in stage.made(played, name, digest)] if played else []
     except BaseException:
@@ -256,10 +274,10 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
         raise
     results = {name: one.result for name, one in played.scored.items()} if played else {}
     values = {name: result.metrics[track.ranks.name].value for name, result in results.items()}
-    commentary.end(outcome, message, values)
+    commentary.end(outcome, told, values)
     if outcome == "done":  # the file store has it
         shutil.rmtree(folder)
-    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, message)))
+    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told))))
 
 
 @dataclass(frozen=True)
@@ -276,7 +294,7 @@ class _Stage:
     def teams(self) -> dict[str, str]:
         return {one.submission: name for name, one in self.entrants.items()}
 
-    def run(self) -> tuple[Ending, str, Played | None]:
+    def run(self) -> tuple[Ending, Words, Played | None]:
         """How it ended, what is to be said of it, and what came of it where its results count."""
         order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary)
         with ExitStack() as stack:
@@ -287,20 +305,21 @@ class _Stage:
             entries = list(self._open_all(order, data.sittings, absent, stack))
             try:
                 if not entries:
-                    raise NotReady("Nobody can take part.")
+                    raise NotReady(say("Nobody can take part."))
                 played = _play(data, entries, order, self.folder)
             except NotReady as error:
                 require_sandbox()
-                return "failed", _told(str(error), *_away(absent)), None
+                return "failed", _told(error.text, *_away(absent)), None
             except Stopped:
-                return "stopped", "The organiser stopped the run.", None
-        invalid = [reason for one in played.scored.values() for reason in one.result.invalid_because]
+                return "stopped", say("The organiser stopped the run."), None
+        invalid = [why for heard in played.heard.values() if (why := spoiled(one.decision for one in heard))]
         if invalid:  # on one clock, what was wrong for one was not right for the others
-            return "failed", _told(f"This run does not count, and no team is to blame: {invalid[0]}."), None
+            why = say("This run does not count, and no team is to blame: {why}.", why=invalid[0])
+            return "failed", why.cut(MESSAGE), None
         return "done", _told(*_away({**absent, **played.refused})), played
 
     def _open_all(
-        self, order: Play, sittings: Sequence[Sitting], absent: dict[str, str], stack: ExitStack
+        self, order: Play, sittings: Sequence[Sitting], absent: dict[str, Text], stack: ExitStack
     ) -> Iterator[Entry]:
         """Start every bundle; whoever's cannot be, is absent and holds up nobody."""
         for name, one in self.entrants.items():
@@ -308,7 +327,7 @@ class _Stage:
                 try:
                     yield _open(name, file, order, sittings, stack)
                 except Unplayable as error:
-                    absent[name] = str(error)
+                    absent[name] = error.text
 
     def made(self, played: Played, name: str, recording: str) -> Iterator[e.Body]:
         """The events of one team's result."""
@@ -325,9 +344,9 @@ def _names(entries: Sequence[Entrant]) -> list[str]:
     return names
 
 
-def _away(absent: Mapping[str, str]) -> list[str]:
-    return [f"{name} could not take part: {why}" for name, why in absent.items()]
+def _away(absent: Mapping[str, Text]) -> list[Words]:
+    return [say("{name} could not take part: {why}", name=name, why=why) for name, why in absent.items()]
 
 
-def _told(*parts: str) -> str:
-    return "\n".join(parts)[:MESSAGE]
+def _told(*parts: Text) -> Words:
+    return joined(parts, "\n").cut(MESSAGE)

@@ -19,6 +19,7 @@ from palestra.records import Track
 from palestra.sandbox.launch import PYTHON, Backend, Limits, Sees, plan
 from palestra.sandbox.running_program import Running
 from palestra.scoring import score
+from palestra.text import Words, say
 
 PREFIX = ".predicting-"  # of places in which a bundle runs, beside the data
 PROGRAMS = ("predict.py", "Algorithm/predict.py")  # the first of them that is there
@@ -30,7 +31,7 @@ READABLE = 0o444
 class Ran:
     """A program that came to its end."""
 
-    failed: str  # why it wrote nothing that can be used; empty if it did
+    failed: Words  # why it wrote nothing that can be used; empty if it did
     output: str  # what it printed
     answers: Path  # what it wrote
 
@@ -66,11 +67,11 @@ def _run(backend: Backend, sees: Sees, program: str, limits: Limits) -> Ran:
         report = running.report
         if report is None or report.cause == "broken":
             raise RuntimeError(f"The sandbox could not run a bundle: {running.why()}")
-        failed, output = "", running.output
+        failed, output = Words(), running.output
         if report.cause != "ended" or report.code:
-            failed = f"{program} {running.why()}"
+            failed = say("{program} {why}", program=program, why=running.why())
     if not failed and not sees.answer.stat().st_size:
-        failed = f"{program} ended without writing anything to OUT"
+        failed = say("{program} ended without writing anything to OUT", program=program)
     return Ran(failed, output, sees.answer)
 
 

@@ -12,7 +12,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from palestra.contest.boards import public_part
+from palestra import registry
+from palestra.contest.boards import public_part, rankable
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, track_of
 from palestra.contest.storage import Files
@@ -23,6 +24,7 @@ from palestra.records import Track
 from palestra.report import page as report
 from palestra.scoring import Scored, Sheet, collect, score_file
 from palestra.scoring import score as scoring
+from palestra.text import Words, say, words_of
 
 MESSAGE = 2_000  # characters of what a contestant is told
 
@@ -71,8 +73,9 @@ class Failure(msgspec.Struct, frozen=True):
     """Why nothing came of it: by whose fault, and what each side is told."""
 
     fault: Literal["platform", "contestant"]
-    message: str  # for the contestant
+    message: Words  # for the contestant
     trace: str  # for the organiser
+    slip: str = ""  # for the organiser: where the challenge's own code failed, and what to do
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -83,13 +86,16 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def guarded(work: Callable[[Assignment], Outcome], assignment: Assignment) -> Outcome:
-    """What a contestant's input brings about is theirs, anything else is ours."""
+    """What a contestant's input brings about is theirs, anything else is ours: the challenge's own code, too."""
     try:
+        with our_part():  # a challenge that cannot be loaded any longer
+            track_of(assignment.phase)
         return work(assignment)
     except PalestraError as error:
-        return Outcome(failure=Failure("contestant", str(error)[:MESSAGE], traceback.format_exc()))
-    except Exception:
-        return Outcome(failure=Failure("platform", OUR_FAULT, traceback.format_exc()))
+        return Outcome(failure=Failure("contestant", words_of(error.text).cut(MESSAGE), traceback.format_exc()))
+    except Exception as error:
+        slip, trace = registry.slip_of(error), traceback.format_exc()
+        return Outcome(failure=Failure("platform", OUR_FAULT, f"{slip}\n\n{trace}" if slip else trace, slip[:MESSAGE]))
 
 
 class OursToMend(RuntimeError):
@@ -107,7 +113,7 @@ def our_part(but: tuple[type[PalestraError], ...] = ()) -> Iterator[None]:
         raise OursToMend(str(error)) from error
 
 
-OUR_FAULT = "Something failed on our side. It does not count against your quota, and the organiser has been told."
+OUR_FAULT = say("Something failed on our side. It does not count against your quota, and the organiser has been told.")
 
 
 def check(assignment: Assignment) -> Outcome:
@@ -121,11 +127,17 @@ def check(assignment: Assignment) -> Outcome:
                 trials = sheet_of(assignment).trials
                 scoring.look_into(track, collect(track, file, trials, assignment.phase.allow_missing))
         except Refused as refusal:
-            said = tuple(str(fault)[:MESSAGE] for fault in refusal.faults)
-            return Outcome((e.SubmissionRefused(assignment.submission, said, refusal.count),))
+            return _refused(assignment, [fault.text for fault in refusal.faults], refusal.count)
         except PalestraError as error:
-            return Outcome((e.SubmissionRefused(assignment.submission, (str(error)[:MESSAGE],), 1),))
+            return _refused(assignment, [words_of(error.text)], 1)
     return Outcome((e.SubmissionAccepted(assignment.submission),))
+
+
+def _refused(assignment: Assignment, faults: Iterable[Words], count: int) -> Outcome:
+    told = [fault.cut(MESSAGE) for fault in faults]
+    english, chinese = tuple(fault.en for fault in told), tuple(map(e.chinese_of, told))
+    said = chinese if any(chinese) else ()
+    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said),))
 
 
 def _check_bundle(file: Path) -> None:
@@ -143,7 +155,8 @@ def score(assignment: Assignment) -> Outcome:
     track, sheet = track_of(assignment.phase), sheet_of(assignment)
     with submitted(assignment) as file:
         answers = collect(track, file, sheet.trials, assignment.phase.allow_missing)
-        scored = scoring.score(track, sheet, answers, assignment.team)
+        with our_part(but=(Refused,)):
+            scored = scoring.score(track, sheet, answers, assignment.team)
         with our_part():
             marks = copies.fingerprint(track, answers)
             return Outcome(tuple(made(assignment, track, scored, marks)))
@@ -153,17 +166,19 @@ def made(assignment: Assignment, track: Track, scored: Scored, marks: copies.Fin
     """The events of a submission that was scored, with everything that they name put into the file store."""
     files = Files.open(assignment.files)
     shown = public_part.shown(assignment.phase, track, scored)
-    page = shown or scored
+    with our_part():
+        result = rankable(assignment.phase, track, scored.result)
+        part = rankable(assignment.phase, track, shown.result) if shown else None
     kept = {"scores": files.put(_parquet(scored))}
     if marks:
         kept["fingerprint"] = files.put(copies.encode(marks))
     yield e.ResultMade(
         assignment.submission,
         assignment.attempt,
-        scored.result.metrics,
-        result=files.put(msgspec.json.encode(page.result)),
+        result.metrics,
+        result=files.put(msgspec.json.encode(part or result)),
         draws=_draws(files, track, scored),
-        shown=shown.result.metrics if shown else {},
+        shown=part.metrics if part else {},
         shown_draws=_draws(files, track, shown) if shown else "",
         files=kept,
         rescoring=assignment.rescoring,
@@ -240,8 +255,6 @@ def _looks(data: Path, hidden: Iterable[str]) -> int:
 
 @lru_cache(maxsize=4)
 def _sheet(track_id: str, settings: tuple[tuple[str, str], ...], data: str, _: object) -> Sheet:
-    from palestra import registry
-
     return scoring.load(registry.track(track_id, dict(settings)), Path(data))
 
 

@@ -15,6 +15,7 @@ from palestra.contest.queue import Job, Order, jobs
 from palestra.contest.rules import track_of
 from palestra.contest.workers.score import Assignment, Entrant, Failure, Other, Outcome
 from palestra.contest.workers.worker import Fault
+from palestra.text import Words
 
 WARMED = 4  # phases whose data a worker reads before it is asked for; as many as it keeps
 MOST_OTHERS = 500  # submissions that a new one is compared with, the newest of other teams
@@ -61,7 +62,10 @@ class Desk:
         trace = self.contest.files.put(failure.trace.encode()) if failure.trace else ""
         again = jobs.retry_at(job, now) if failure.fault == "platform" else None
         bodies = tuple(_failed(job, order, failure, trace, last=again is None))
-        end = partial(jobs.give_up, job=job, message=failure.message, now=now, retry_at=again)
+        message = (
+            Words.same(failure.slip) if failure.slip else failure.message
+        )  # of a job: on the desk, which only organisers see
+        end = partial(jobs.give_up, job=job, message=message, now=now, retry_at=again)
         self._write(job, order, bodies, end)
 
     def _write(self, job: Job, order: Order, bodies: tuple[Body, ...], end: Callable[[Connection], bool]) -> None:
@@ -93,17 +97,19 @@ def _wanted(state: State, order: Order, bodies: tuple[Body, ...]) -> tuple[Body,
 def _failed(job: Job, order: Order, failure: Failure, trace: str, last: bool) -> Iterator[Body]:
     if job.kind in ("baseline", "report"):
         return  # the job itself says why, on the desk
+    chinese = e.chinese_of(failure.message)
     if job.kind == "verify":
         if last:
-            yield e.VerificationMade(order.submission, "", "failed", failure.message, trace)
+            yield e.VerificationMade(order.submission, "", "failed", failure.message.en, trace, message_zh=chinese)
     elif job.kind == "run":
         if last:
-            yield e.RunEnded(order.run, "failed", message=failure.message)
+            yield e.RunEnded(order.run, "failed", message=failure.message.en, message_zh=chinese)
     elif order.rescoring:
         if last:
-            yield e.RescoringFailed(order.rescoring, order.submission, failure.message, trace)
+            yield e.RescoringFailed(order.rescoring, order.submission, failure.message.en, trace, chinese)
     else:
-        yield e.AttemptFailed(order.submission, job.attempt, failure.fault, failure.message, trace, last)
+        message = failure.message.en
+        yield e.AttemptFailed(order.submission, job.attempt, failure.fault, message, trace, last, chinese)
 
 
 def assignment(contest: Contest, job: Job, order: Order, home: str) -> Assignment:

@@ -1,10 +1,12 @@
 """A worker of one contest, put together: which jobs go where, and how they are prepared, done and settled."""
 
 import logging
+import os
 import tempfile
 from pathlib import Path
 from typing import Literal
 
+from palestra import registry
 from palestra.contest import Contest
 from palestra.contest.setup import Place
 from palestra.contest.workers import predict
@@ -25,7 +27,7 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
     """A worker for all kinds of jobs. Live runs and their like have a process of their own, on a core of its own."""
     sweep(place)
     desk = Desk(contest, place.home)
-    main: Executor = RayExecutor(address, capacity) if executor == "ray" else ProcessExecutor(capacity)
+    main: Executor = _cluster(address, capacity) if executor == "ray" else ProcessExecutor(capacity)
     pinned = PinnedExecutor()
     executors: dict[str, Executor] = {
         "check": ProcessExecutor(CHECKS),
@@ -40,6 +42,12 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
         for _ in range(min(one.capacity, WARM)):
             one.submit(warm_up, desk.warm_up())
     return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+
+
+def _cluster(address: str | None, capacity: int | None) -> RayExecutor:
+    """Machines of a cluster find the contest's tracks in the same folders as this one."""
+    outside = {name: os.environ[name] for name in (registry.OUTSIDE,) if name in os.environ}
+    return RayExecutor(address, capacity, outside)
 
 
 def sweep(place: Place) -> None:

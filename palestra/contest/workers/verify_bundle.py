@@ -14,16 +14,17 @@ from palestra.contest.log import events as e
 from palestra.contest.rules import Verification, track_of
 from palestra.contest.storage import Files, recorded
 from palestra.contest.workers import verify_bundle_report
-from palestra.contest.workers.compare import Comparison, compare, differences, summed
+from palestra.contest.workers.compare import Comparison, Difference, compare, differences, summed
 from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
 from palestra.contest.workers.predict import LIMITS, predicted
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.errors import PalestraError
+from palestra.i18n import recorded_text
 from palestra.live import answers_of, hear_recorded
-from palestra.records import Block, Text, Track
+from palestra.records import Block, Track
 from palestra.sandbox import backends
 from palestra.scoring import collect, score
-from palestra.text import Words, human_bytes
+from palestra.text import Text, Words, human_bytes, joined, message, say, say_as, words_of
 
 __all__ = ["Comparison", "compare", "verify"]
 
@@ -55,42 +56,62 @@ def verify(assignment: Assignment) -> Outcome:
             return _made(assignment, verdict, words, _page(assignment, track, verdict, words, blocks), found)
     except Unplayable as error:
         report = _page(assignment, track, "failed", error.reason, verify_bundle_report.printed(error.output))
-        return _made(assignment, "failed", str(error), report, Comparison(0, 0, 0.0))
+        return _made(assignment, "failed", words_of(error.text), report, Comparison(0, 0, 0.0))
 
 
 def _verdict(found: Comparison) -> Verdict:
     return "differs" if found.different else "reproduced"
 
 
-def _words(found: Comparison, tolerance: float) -> str:
-    within = f"within {tolerance:g}" if tolerance else "exactly"
-    if not found.different:
-        return f"All {found.rows:,} answers are the same, {within} (largest difference: {found.worst:g})."
-    first = found.first[0]
-    by = f" by {first.apart:g}" if first.apart is not None else ""
-    lone = f" Answered in one of the two runs alone: {found.lone:,}." if found.lone else ""
-    return (
-        f"{found.different:,} of {found.rows:,} answers are not the same {within}; the first is {first.trial}{by}. "
-        f"The largest difference is {found.worst:g}.{lone}"
+def _words(found: Comparison, tolerance: float) -> Words:
+    if found.different:
+        return _different(found, tolerance)
+    same = (
+        message("All {count:,} answers are the same, within {tolerance:g} (largest difference: {worst:g}).")
+        if tolerance
+        else message("All {count:,} answers are the same, exactly (largest difference: {worst:g}).")
     )
+    return say(same, count=found.rows, tolerance=tolerance, worst=found.worst)
 
 
-def _made(assignment: Assignment, verdict: Verdict, message: str, report: str, found: Comparison) -> Outcome:
+def _different(found: Comparison, tolerance: float) -> Words:
+    told = say(
+        message("{different:,} of {count:,} answers are not the same within {tolerance:g}; the first is {first}.")
+        if tolerance
+        else message("{different:,} of {count:,} answers are not the same exactly; the first is {first}."),
+        different=found.different,
+        count=found.rows,
+        tolerance=tolerance,
+        first=_first(found.first[0]),
+    )
+    parts = [told, say("The largest difference is {worst:g}.", worst=found.worst)]
+    if found.lone:
+        parts.append(say("Answered in one of the two runs alone: {count:,}.", count=found.lone))
+    return joined(parts, Words(" ", ""))
+
+
+def _first(one: Difference) -> Text:
+    return one.trial if one.apart is None else say("{trial} by {apart:g}", trial=one.trial, apart=one.apart)
+
+
+def _made(assignment: Assignment, verdict: Verdict, message: Words, report: str, found: Comparison) -> Outcome:
     counts = (found.rows, found.different, found.worst)
-    made = e.VerificationMade(assignment.submission, assignment.of, verdict, message[:MESSAGE], report, *counts)
+    said = message.cut(MESSAGE)
+    made = e.VerificationMade(
+        assignment.submission, assignment.of, verdict, said.en, report, *counts, message_zh=e.chinese_of(said)
+    )
     return Outcome((made,))
 
 
-def _page(assignment: Assignment, track: Track, verdict: Verdict, message: str, blocks: Sequence[Block]) -> str:
+def _page(assignment: Assignment, track: Track, verdict: Verdict, message: Words, blocks: Sequence[Block]) -> str:
     """Write the report into the file store; its digest."""
     title, name = assignment.phase.title, assignment.phase.id
-    phase = Words(title.in_language("en") or name, title.in_language("zh") or name)
-    about: list[tuple[str, Text]] = [
-        ("Team", Words.same(assignment.team)),
-        ("Bundle", Words.same(assignment.name)),
-        ("Phase", phase),
-        ("Submission", Words.same(assignment.of)),
-        ("Sandbox", str(backends.choose())),
+    about: list[tuple[Text, Text]] = [
+        (say_as("verification", "Team"), assignment.team),
+        (say_as("verification", "Bundle"), assignment.name),
+        (say_as("verification", "Phase"), title or name),
+        (say_as("verification", "Submission"), assignment.of),
+        (say_as("verification", "Sandbox"), recorded_text(str(backends.choose()))),
     ]
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "verification.html"
@@ -108,14 +129,17 @@ def _predicted(assignment: Assignment, track: Track, trials: pl.DataFrame) -> It
     with submitted(assignment) as file, _theirs(), \
          predicted(track, data_of(assignment), file, backend, Path(assignment.home), limits) as ran:  # fmt: skip
         if ran.failed:
-            raise Unplayable(f"{ran.failed}.", ran.output)
+            raise Unplayable(say("{why}.", why=ran.failed), ran.output)
         if (size := ran.answers.stat().st_size) > most:
-            raise Unplayable(f"It wrote {human_bytes(size)}; a submission has at most {human_bytes(most)}.", ran.output)
+            wrote = say(
+                "It wrote {size}; a submission has at most {most}.", size=human_bytes(size), most=human_bytes(most)
+            )
+            raise Unplayable(wrote, ran.output)
         try:
             answers = collect(track, ran.answers, trials, assignment.phase.allow_missing)
             score.look_into(track, answers)
         except PalestraError as error:
-            raise Unplayable(f"What it wrote is no submission: {error}", ran.output) from None
+            raise Unplayable(say("What it wrote is no submission: {why}", why=error.text), ran.output) from None
         yield Again(answers, ran.output)
 
 
@@ -128,7 +152,7 @@ def _theirs() -> Iterator[None]:
         raise
     except PalestraError as error:
         require_sandbox()
-        raise Unplayable(str(error)) from None
+        raise Unplayable(error.text) from None
 
 
 @contextmanager

@@ -25,15 +25,16 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from palestra.contest.log import ClockSet
 from palestra.contest.queue import BEAT_MS, Job, Seen, jobs
 from palestra.executors import Crashed, Ended, Executor, Raised
+from palestra.text import Words, say
 
 POLL_S = 0.2  # how long an idle worker waits before it looks for jobs again
 STOP_MS = 20_000  # how long a worker that is told to stop lets its jobs run on
 LONGEST_NAME = 40
 
 # What a contestant reads: never the words of the error, which may name what they must not see.
-RAISED = "The platform failed while it worked on this. It was no fault of yours and costs no quota."
-CRASHED = "The process that worked on this crashed. It was no fault of yours and costs no quota."
-LOST = "The machine that worked on this was lost. It was no fault of yours and costs no quota."
+RAISED = say("The platform failed while it worked on this. It was no fault of yours and costs no quota.")
+CRASHED = say("The process that worked on this crashed. It was no fault of yours and costs no quota.")
+LOST = say("The machine that worked on this was lost. It was no fault of yours and costs no quota.")
 
 # The database is away or busy, or nothing may be written by a clock that was set: what failed is tried again.
 UNANSWERED = (OperationalError, InterfaceError, ClockSet)
@@ -45,7 +46,7 @@ class Fault(msgspec.Struct, frozen=True):
     """Why a job has no result."""
 
     whose: Literal["platform", "contestant"]
-    message: str  # for the contestant
+    message: Words  # for the contestant
     trace: str = ""  # for the organiser alone
 
 
@@ -106,13 +107,13 @@ class Worker:
 
     def run(self, stop_ms: int = STOP_MS) -> None:
         """Work until told to stop; then finish what runs, and hand back what takes too long."""
-        try:
-            with self._told_by_signals():
+        with self._told_by_signals():  # until the end: told again while it closes, it goes on closing
+            try:
                 while not self.stopping:
                     self._rest_after(self._step_or_wait())
                 self._finish_by(self.now() + stop_ms)
-        finally:
-            self.close()
+            finally:
+                self.close()
 
     def stop(self) -> None:
         """Take no more jobs; told twice, wait for none. Signal handlers call it, so it only sets flags."""

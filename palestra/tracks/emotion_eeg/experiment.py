@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import Faults, refuse
+from palestra.text import Text, Words, say
 
 RATE_HZ = 250
 CHANNELS = 32
@@ -25,6 +26,14 @@ class Emotion:
     name_zh: str  # as the document's rules write it; its table 1 has 娱悦 for 愉悦
     valence: str
     valence_zh: str
+
+    @property
+    def title(self) -> Words:
+        return Words(self.name, self.name_zh)
+
+    @property
+    def valence_title(self) -> Words:
+        return Words(self.valence, self.valence_zh)
 
 
 @dataclass(frozen=True)
@@ -115,14 +124,22 @@ def batch_of(person: int) -> int:
 def to_batch_2(array: NDArray[Any], batch: int) -> NDArray[Any]:
     """Rows in batch 2's order: a recording of 33 rows, or its 32 of EEG alone."""
     if batch not in (1, 2) or array.shape[0] not in (CHANNELS, ROWS):
-        refuse("rows", f"{array.shape[0]} of batch {batch}", f"{CHANNELS} or {ROWS} of batch 1 or 2")
+        refuse(
+            say("rows"),
+            say("{shape} of batch {batch}", shape=array.shape[0], batch=batch),
+            say("{channels} or {rows} of batch 1 or 2", channels=CHANNELS, rows=ROWS),
+        )
     return array if batch == 2 else array[list(TO_BATCH_2[: array.shape[0]])]
 
 
 def from_batch_2(array: NDArray[Any], batch: int) -> NDArray[Any]:
     """Rows in another batch's order, from batch 2's."""
     if batch not in (1, 2) or array.shape[0] not in (CHANNELS, ROWS):
-        refuse("rows", f"{array.shape[0]} for batch {batch}", f"{CHANNELS} or {ROWS} for batch 1 or 2")
+        refuse(
+            say("rows"),
+            say("{shape} for batch {batch}", shape=array.shape[0], batch=batch),
+            say("{channels} or {rows} for batch 1 or 2", channels=CHANNELS, rows=ROWS),
+        )
     return array if batch == 2 else array[np.argsort(TO_BATCH_2[: array.shape[0]])]
 
 
@@ -192,14 +209,18 @@ def visible_triggers(row: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
-def videos(found: list[Event], person: int | None = None, where: str = "triggers") -> list[Video]:
+def videos(found: list[Event], person: int | None = None, where: Text = "triggers") -> list[Video]:
     """The videos that triggers tell of, in their order; `person` (of batch 1) is who may have odd ones."""
     faults, watched = Faults(), _Watched()
     for event in found:
         if problem := watched.next(event):
             faults.add(f"{where}: sample {event.sample + 1:,}", *problem)
     if watched.number is not None:
-        faults.add(f"{where}: end", f"no end of video {watched.number.code}", watched.expected())
+        faults.add(
+            say("{where}: end", where=where),
+            say("no end of video {code}", code=watched.number.code),
+            watched.expected(),
+        )
     faults.finish()
     return [_cropped(video, person) for video in watched.videos]
 
@@ -246,26 +267,42 @@ def _cropped(video: Video, person: int | None) -> Video:
     return video
 
 
-def blocks(found: list[Event], where: str = "triggers") -> list[Span]:
+def blocks(found: list[Event], where: Text = "triggers") -> list[Span]:
     """From each 242 to its 243."""
     return _spans(found, BLOCK_START, BLOCK_END, where)
 
 
-def experiment(found: list[Event], where: str = "triggers") -> Span:
+def experiment(found: list[Event], where: Text = "triggers") -> Span:
     """From 250 to 251, of which a recording has one each."""
     spans = _spans(found, EXPERIMENT_START, EXPERIMENT_END, where)
     if len(spans) != 1:
-        refuse(where, f"{len(spans)} experiments", f"one, from {EXPERIMENT_START} to {EXPERIMENT_END}")
+        refuse(
+            where,
+            say("{number} experiments", number=len(spans)),
+            say(
+                "one, from {experiment_start} to {experiment_end}",
+                experiment_start=EXPERIMENT_START,
+                experiment_end=EXPERIMENT_END,
+            ),
+        )
     return spans[0]
 
 
-def _spans(found: list[Event], opening: int, closing: int, where: str) -> list[Span]:
+def _spans(found: list[Event], opening: int, closing: int, where: Text) -> list[Span]:
     own = [event for event in found if event.code in (opening, closing)]
     for event, code in zip(own, [opening, closing] * len(own), strict=False):
         if event.code != code:
-            refuse(f"{where}: sample {event.sample + 1:,}", f"the trigger {event.code}", f"{code} first")
+            refuse(
+                say("{where}: sample {value:,}", where=where, value=event.sample + 1),
+                say("the trigger {code}", code=event.code),
+                say("{code} first", code=code),
+            )
     if len(own) % 2:
-        refuse(f"{where}: end", f"no {closing} after the last {opening}", f"each {opening} with its {closing}")
+        refuse(
+            say("{where}: end", where=where),
+            say("no {closing} after the last {opening}", closing=closing, opening=opening),
+            say("each {opening} with its {closing}", opening=opening, closing=closing),
+        )
     return [Span(first.sample, last.sample) for first, last in zip(own[::2], own[1::2], strict=True)]
 
 
@@ -278,7 +315,7 @@ class Piece:
     video: Video | None = None
 
 
-def pieces(found: list[Event], shown: list[Video], where: str = "triggers") -> list[Piece]:
+def pieces(found: list[Event], shown: list[Video], where: Text = "triggers") -> list[Piece]:
     """The experiment cut up. A video's piece begins with the fixation before it and ends where the next one begins."""
     whole = experiment(found, where)
     begin, cut = whole.start, list[Piece]()
@@ -294,7 +331,7 @@ def pieces(found: list[Event], shown: list[Video], where: str = "triggers") -> l
             begin = block.stop
     cut.append(Piece(begin, whole.stop + 1))
     if sum(piece.video is not None for piece in cut) != len(shown) or any(piece.begin >= piece.end for piece in cut):
-        refuse(where, "videos outside of blocks, or blocks outside of the experiment", "each in the other")
+        refuse(where, say("videos outside of blocks, or blocks outside of the experiment"), say("each in the other"))
     return cut
 
 

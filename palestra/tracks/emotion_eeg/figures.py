@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import cv2
 import numpy as np
@@ -17,6 +17,7 @@ from palestra.errors import refuse
 from palestra.records import Block, Cell, Chart, Table
 from palestra.report import (
     ACCENT,
+    ANSWER,
     DARK,
     FAINT,
     GREEN,
@@ -26,12 +27,19 @@ from palestra.report import (
     PAPER,
     SECOND,
     SERIES,
+    TRUTH,
     VERMILION,
     Colour,
+    Drawn,
     Image,
+    capital,
+    column_title,
     drawn,
+    label,
     svg,
+    write,
 )
+from palestra.text import Text, Words, joined, message, say, say_as, say_count, sentences
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import BATCH_2, CHANNELS, EMOTIONS, RATE_HZ, VALENCES, Span, Video
@@ -43,6 +51,8 @@ Floats = NDArray[np.float64]
 
 CHANCE = 1 / len(EMOTIONS)
 NAMES = [emotion.name for emotion in EMOTIONS]
+TITLES = [emotion.title for emotion in EMOTIONS]
+VALENCE_TITLES = {emotion.valence: emotion.valence_title for emotion in EMOTIONS}
 VALENCE_COLOURS = dict(zip(VALENCES, (SECOND, SERIES[2], ACCENT), strict=True))
 BAR_ALPHA = 0.75  # so that dots can be seen on bars
 MOST_BINS = 45  # of a video's time
@@ -61,6 +71,7 @@ def confusion(rows: pl.DataFrame) -> Chart:
     """Which emotion was taken for which: shares of each true emotion's seconds, and their number below."""
     from matplotlib.figure import Figure
 
+    text = Drawn()
     counts, columns = _confusion_counts(rows)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
@@ -73,25 +84,26 @@ def confusion(rows: pl.DataFrame) -> Chart:
         axes.text(column, row - 0.14, f"{100 * share:.0f} %", ha="center", va="center", color=colour, fontsize=9)
         number = f"{counts[row, column]:,}"
         axes.text(column, row + 0.24, number, ha="center", va="center", color=colour, fontsize=6.5)
-    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(NAMES)), NAMES)
+    axes.set_xticks(range(len(columns)), map(text, columns), rotation=35, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(TITLES)), map(text, TITLES))
     axes.tick_params(length=0)
     for edge in _valence_edges():
         axes.axhline(edge, color="#ffffff", linewidth=1.5)
     for edge in (*_valence_edges(), *[len(EMOTIONS) - 0.5] * (len(columns) > len(EMOTIONS))):
         axes.axvline(edge, color="#ffffff", linewidth=1.5)
-    axes.set(xlabel="answer", ylabel="shown")
+    axes.set(xlabel=text(say_as("axis", "answer")), ylabel=text(say_as("axis", "shown")))
     axes.spines[:].set_visible(False)
-    return Chart("Emotions taken for others", svg(figure), "Share of each row, and seconds. Lines part the valences.")
+    note = sentences(say("Share of each row, and seconds."), say("Lines part the valences."))
+    return Chart(say("Emotions taken for others"), svg(figure), note, text.chinese)
 
 
-def _confusion_counts(rows: pl.DataFrame) -> tuple[NDArray[np.int64], list[str]]:
+def _confusion_counts(rows: pl.DataFrame) -> tuple[NDArray[np.int64], list[Words]]:
     """Seconds by true emotion and answer; a last column for those without an answer, where there are any."""
     truth, answer = rows["truth_label"].to_numpy(), rows["label"].fill_null(len(EMOTIONS)).to_numpy()
     counts = np.zeros((len(EMOTIONS), len(EMOTIONS) + 1), np.int64)
     np.add.at(counts, (truth, answer), 1)
     gaps = bool(counts[:, -1].any())
-    return (counts, [*NAMES, "no answer"]) if gaps else (counts[:, :-1], NAMES)
+    return (counts, [*TITLES, say("no answer")]) if gaps else (counts[:, :-1], TITLES)
 
 
 def _valence_edges() -> list[float]:
@@ -103,7 +115,7 @@ def emotion_bars(rows: pl.DataFrame) -> Chart:
     """The accuracy for each emotion, mean over people of the mean over videos, with a dot for each person."""
     from matplotlib.figure import Figure
 
-    people = _by_person_and_emotion(rows)
+    text, people = Drawn(), _by_person_and_emotion(rows)
     means = people.group_by("emotion").agg(pl.col("accuracy").mean())
     accuracy = dict(means.iter_rows())
     figure = Figure(figsize=(5.2, 3.6))
@@ -116,13 +128,13 @@ def emotion_bars(rows: pl.DataFrame) -> Chart:
         each = 100 * people.filter(emotion=emotion.name)["accuracy"].to_numpy()
         axes.plot(each, np.full(len(each), place), ".", color=INK, markersize=4, alpha=0.55)
     axes.axvline(100 * CHANCE, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    axes.set_yticks(range(len(NAMES)), NAMES)
+    axes.set_yticks(range(len(TITLES)), map(text, TITLES))
     axes.tick_params(axis="y", length=0)
-    axes.set(xlabel="right seconds (%)", xlim=(0, None), ylim=(len(NAMES) - 0.5, -0.5))
+    axes.set(xlabel=text(say("right seconds (%)")), xlim=(0, None), ylim=(len(NAMES) - 0.5, -0.5))
     axes.grid(True, axis="x")
-    _valence_legend(axes, BAR_ALPHA)
-    note = f"Dots are people. Dashed: guessing evenly, {100 * CHANCE:.1f}\u00a0%."
-    return Chart("Accuracy by emotion", svg(figure), note)
+    _valence_legend(axes, text, BAR_ALPHA)
+    guessing = say("Dashed: guessing evenly, {share:.1f}\u00a0%.", share=100 * CHANCE)
+    return Chart(say("Accuracy by emotion"), svg(figure), sentences(say("Dots are people."), guessing), text.chinese)
 
 
 def _by_person_and_emotion(rows: pl.DataFrame) -> pl.DataFrame:
@@ -130,10 +142,12 @@ def _by_person_and_emotion(rows: pl.DataFrame) -> pl.DataFrame:
     return videos.group_by("person", "emotion", maintain_order=True).agg(pl.col("accuracy").mean())
 
 
-def _valence_legend(axes: Axes, alpha: float = 1.0) -> None:
+def _valence_legend(axes: Axes, text: Drawn, alpha: float = 1.0) -> None:
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=colour, alpha=alpha, label=name) for name, colour in VALENCE_COLOURS.items()]
+    patches = [
+        Patch(color=colour, alpha=alpha, label=text(VALENCE_TITLES[name])) for name, colour in VALENCE_COLOURS.items()
+    ]
     axes.figure.legend(handles=patches, loc="outside upper center", ncols=3, fontsize=8.5)
 
 
@@ -142,6 +156,7 @@ def over_time(rows: pl.DataFrame) -> Chart:
     """The accuracy as a video goes on, above how many decisions it is made of."""
     from matplotlib.figure import Figure
 
+    text = Drawn()
     last = int(rows["second"].max() or 0) if rows.height else 0  # type: ignore[arg-type]
     width = max(1, -(-(last + 1) // MOST_BINS))
     bins = rows.group_by(at=pl.col("second") // width * width).agg(pl.col("right").mean(), pl.len()).sort("at")
@@ -152,14 +167,19 @@ def over_time(rows: pl.DataFrame) -> Chart:
     upper.plot(middle, np.where(few, np.nan, accuracy), ".-", color=ACCENT, linewidth=1.4, markersize=5)
     upper.plot(middle[few], accuracy[few], ".", color=ACCENT, markersize=3, alpha=0.4)
     upper.axhline(100 * CHANCE, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    upper.set(ylabel="right (%)", ylim=(0, None))
+    upper.set(ylabel=text(say("right (%)")), ylim=(0, None))
     lower.bar(middle, bins["len"].to_numpy(), width=0.9 * width, color=ACCENT, alpha=0.4)
-    lower.set(xlabel="time in the video (s)", ylabel="decisions", xlim=(0, last + width + 1))
+    lower.set(xlabel=text(say("time in the video (s)")), ylabel=text(say_as("axis", "decisions")))
+    lower.set_xlim(0, last + width + 1)
     for axes in (upper, lower):
         axes.grid(True, axis="y")
     figure.align_ylabels()
-    note = f"All decisions, in steps of {width}\u00a0s. Faint: fewer than {FEW} of them. Dashed: guessing evenly."
-    return Chart("Accuracy within a video", svg(figure), note)
+    note = sentences(
+        say("All decisions, in steps of {seconds}\u00a0s.", seconds=width),
+        say("Faint: fewer than {few} of them.", few=FEW),
+        say("Dashed: guessing evenly."),
+    )
+    return Chart(say("Accuracy within a video"), svg(figure), note, text.chinese)
 
 
 def people_by_emotion(rows: pl.DataFrame) -> Table:
@@ -170,8 +190,9 @@ def people_by_emotion(rows: pl.DataFrame) -> Table:
         [person, *(_percent(means.get((person, emotion))) for emotion in NAMES)] for person in people
     ]
     known = [[means[person, emotion] for person in people if (person, emotion) in means] for emotion in NAMES]
-    cells.append(["All", *(_percent(float(np.mean(values)) if values else None) for values in known)])
-    return Table("People and emotions", ["Person", *NAMES], cells, "Right seconds in per cent.", total=True)
+    cells.append([capital(label("all")), *(_percent(float(np.mean(values)) if values else None) for values in known)])
+    columns, note = [column_title("person"), *TITLES], say("Right seconds in per cent.")
+    return Table(say("People and emotions"), columns, cells, note, total=True)
 
 
 def _percent(share: float | None) -> str | None:
@@ -201,7 +222,9 @@ def data_page(data: Path) -> list[Block]:
     found = [_recorded(person, split, file) for split in splits for person, file in eeg.recordings(data, split).items()]
     train = [one for one in found if one.videos]
     if not train:
-        refuse(str(data / "train"), "no video in the triggers", "training recordings with their videos marked")
+        refuse(
+            str(data / "train"), say("no video in the triggers"), say("training recordings with their videos marked")
+        )
     example = max(train, key=lambda one: one.batch)  # of the batch that test people are of
     return [
         _recordings_table(found), _blocks_table(train), sitting_chart(example), traces_chart(example),
@@ -218,11 +241,20 @@ def _recorded(person: str, split: str, file: Path) -> _Recorded:
 
 def _recordings_table(found: list[_Recorded]) -> Table:
     rows: list[list[Cell]] = [
-        [one.person, one.split, one.batch, one.unit, f"{one.samples / RATE_HZ / 60:.1f}", len(one.videos) or None]
+        [
+            one.person,
+            label(one.split),
+            one.batch,
+            one.unit,
+            f"{one.samples / RATE_HZ / 60:.1f}",
+            len(one.videos) or None,
+        ]
         for one in found
     ]
-    note = "What test people watched is the truth, and not told here."
-    return Table("Recordings", ["Person", "Split", "Batch", "Unit", "Minutes", "Videos"], rows, note)
+    note = say("What test people watched is the truth, and not told here.")
+    columns = [*map(column_title, ("person", "split")), say("Batch"), say_as("label", "Unit"),
+               say_as("column", "Minutes"), say_as("label", "Videos")]  # fmt: skip
+    return Table(say_as("data", "Recordings"), columns, rows, note)
 
 
 def _blocks_table(train: list[_Recorded]) -> Table:
@@ -236,9 +268,9 @@ def _blocks_table(train: list[_Recorded]) -> Table:
                 if inside and EMOTIONS[inside[0].label].valence == valence:
                     lengths.append((block.stop - block.start) / RATE_HZ)
                     films_s += [(video.stop - video.start) / RATE_HZ for video in inside]
-        rows.append([valence, len(lengths), len(films_s), *map(_spread_s, (lengths, films_s))])
-    columns = ["Valence", "Blocks", "Videos", "A block, s", "A video, s"]
-    return Table("Blocks of the training people", columns, rows, "Shortest, median and longest.")
+        rows.append([VALENCE_TITLES[valence], len(lengths), len(films_s), *map(_spread_s, (lengths, films_s))])
+    columns = [say("Valence"), say("Blocks"), say_as("label", "Videos"), say("A block, s"), say("A video, s")]
+    return Table(say("Blocks of the training people"), columns, rows, say("Shortest, median and longest."))
 
 
 def _spread_s(seconds: list[float]) -> str | None:
@@ -252,7 +284,7 @@ def sitting_chart(one: _Recorded) -> Chart:
     """A training person's sitting: blocks as grey spans, videos in the colours of their valence."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.4, 1.7))
+    text, figure = Drawn(), Figure(figsize=(9.4, 1.7))
     axes = figure.subplots()
     minutes = RATE_HZ * 60
     for block in one.blocks:
@@ -261,11 +293,14 @@ def sitting_chart(one: _Recorded) -> Chart:
         place, length = video.start / minutes, (video.stop - video.start) / minutes
         axes.barh(0, length, left=place, height=0.7, color=VALENCE_COLOURS[EMOTIONS[video.label].valence])
         axes.text(place + length / 2, 0.5, str(video.number), ha="center", va="center", fontsize=7)
-    axes.set(xlabel="minutes", xlim=(0, one.samples / minutes), ylim=(-0.6, 0.7), yticks=[])
+    axes.set(xlabel=text(say_as("axis", "minutes")), xlim=(0, one.samples / minutes), ylim=(-0.6, 0.7), yticks=[])
     axes.spines["left"].set_visible(False)
-    _valence_legend(axes)
-    note = "Grey: blocks. In a test person's sitting the videos have changed places, across blocks and valences."
-    return Chart(f"The sitting of {one.person}", svg(figure), note)
+    _valence_legend(axes, text)
+    note = sentences(
+        say("Grey: blocks."),
+        say("In a test person's sitting the videos have changed places, across blocks and valences."),
+    )
+    return Chart(say("The sitting of {person}", person=one.person), svg(figure), note, text.chinese)
 
 
 @drawn
@@ -277,23 +312,25 @@ def traces_chart(one: _Recorded) -> Chart:
     begin = max(video.start - RATE_HZ, 0)
     eeg_uv = _seen(one.file, begin, begin + round(SHOWN_S * RATE_HZ))[:, ::2]  # all of it lies below 40 Hz
     step_uv = _step_uv(eeg_uv)
-    figure = Figure(figsize=(9.4, 6.0))
+    text, figure = Drawn(), Figure(figsize=(9.4, 6.0))
     axes = figure.subplots()
     times_s = (begin - video.start) / RATE_HZ + np.arange(eeg_uv.shape[1]) * 2 / RATE_HZ
     axes.axvline(0, color=SECOND, linewidth=1.2)
     for place, row in enumerate(eeg_uv):
         axes.plot(times_s, row / step_uv - place, color=INK, linewidth=0.7)
     axes.set_yticks(-np.arange(CHANNELS), BATCH_2, fontsize=7)
-    axes.set(xlabel=f"s from the start of video {video.number}", xlim=(times_s[0], times_s[-1]), ylim=(-CHANNELS, 1.5))
+    axes.set_xlabel(text(say("s from the start of video {number}", number=video.number)))
+    axes.set(xlim=(times_s[0], times_s[-1]), ylim=(-CHANNELS, 1.5))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.annotate("", (1.01, 0.08), (1.01, 0.08 + 1 / (CHANNELS + 1.5)), xycoords="axes fraction",
                   arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 1.4})  # fmt: skip
     axes.text(1.02, 0.08 + 0.5 / (CHANNELS + 1.5), f"{step_uv:g} µV", transform=axes.transAxes, va="center", fontsize=8)
-    note = (
-        f"{one.person}, against CPz, between {SEEN_HZ[0]:g} and {SEEN_HZ[1]:g}\u00a0Hz; the files hold it unfiltered."
-    )
-    return Chart("Some seconds of EEG", svg(figure), note)
+    note = say(
+        "{person}, against CPz, between {low:g} and {high:g}\u00a0Hz; the files hold it unfiltered.",
+        person=one.person, low=SEEN_HZ[0], high=SEEN_HZ[1],
+    )  # fmt: skip
+    return Chart(say("Some seconds of EEG"), svg(figure), note, text.chinese)
 
 
 def _seen(file: Path, begin: int, end: int) -> Floats:
@@ -317,6 +354,7 @@ def spectrum_chart(train: list[_Recorded]) -> Chart:
     """Power by frequency while videos are shown, the median of some training people."""
     from matplotlib.figure import Figure
 
+    text = Drawn()
     chosen = train[:: -(-len(train) // SPECTRUM_PEOPLE)]
     spectra = [_spectrum(one) for one in chosen]
     wave_hz = spectra[0][0]
@@ -326,7 +364,7 @@ def spectrum_chart(train: list[_Recorded]) -> Chart:
     axes = figure.subplots()
     for name, colour in zip(SPECTRUM_CHANNELS, SERIES, strict=False):
         axes.plot(wave_hz[shown], power[BATCH_2.index(name)][shown], color=colour, linewidth=1.4, label=name)
-    axes.set(xscale="log", yscale="log", xlim=SPECTRUM_HZ, xlabel="Hz", ylabel="µV² per Hz")
+    axes.set(xscale="log", yscale="log", xlim=SPECTRUM_HZ, xlabel="Hz", ylabel=text(say("µV² per Hz")))
     edges = sorted({edge for band in BANDS_HZ.values() for edge in band})
     axes.set_xticks(edges, [str(edge) for edge in edges])
     axes.set_xticks([], minor=True)
@@ -335,7 +373,11 @@ def spectrum_chart(train: list[_Recorded]) -> Chart:
         axes.text((low * high) ** 0.5, 0.97, name, transform=axes.get_xaxis_transform(), ha="center", va="top")
     axes.grid(True, axis="x")
     axes.legend(loc="lower left")
-    return Chart("Spectrum", svg(figure), f"Median of {len(chosen)} training people, in their longest videos.")
+    note = say_count(
+        "One training person, in the longest video.", "Median of {count} training people, in their longest videos.",
+        len(chosen),
+    )  # fmt: skip
+    return Chart(say("Spectrum"), svg(figure), note, text.chinese)
 
 
 def _spectrum(one: _Recorded) -> tuple[Floats, Floats]:
@@ -347,20 +389,31 @@ def _spectrum(one: _Recorded) -> tuple[Floats, Floats]:
 
 
 def _films_table() -> Table:
-    columns = ["Video", "Seconds", "Valence", "Emotion", "Label", "In Chinese"]
+    columns = [column_title("video"), say_as("column", "Seconds"), say("Valence"), say("Emotion"),
+               column_title("label"), say("In Chinese")]  # fmt: skip
     rows: list[list[Cell]] = [
-        [film.video, film.seconds, film.emotion.valence, film.emotion.name, film.emotion.label, film.emotion.name_zh]
+        [film.video, film.seconds, film.emotion.valence_title, film.emotion.title, film.emotion.label,
+         film.emotion.name_zh]
         for film in material.FILMS
-    ]
-    odd = " ".join(
-        f"{odd.video} lasts {odd.usual_s}\u00a0s, but longer for {_people(odd.people)}: the {odd.crop} is cut."
+    ]  # fmt: skip
+    odd = [
+        say(
+            "{video} lasts {seconds}\u00a0s, but longer for {people}: the {part} is cut.",
+            video=odd.video, seconds=odd.usual_s, people=_people(odd.people), part=say(CROPS[odd.crop]),
+        )
         for odd in material.ODD
-    )
-    return Table("Videos", columns, rows, f"Some are odd. {odd} Shortened data sets have none of these.")
+    ]  # fmt: skip
+    note = sentences(say("Some are odd."), *odd, say("Shortened data sets have none of these."))
+    return Table(say_as("label", "Videos"), columns, rows, note)
 
 
-def _people(numbers: range) -> str:
-    return f"person {numbers[0]}" if len(numbers) == 1 else f"people {numbers[0]} to {numbers[-1]}"
+CROPS = {"start": message("start", "film"), "end": message("end", "film")}
+
+
+def _people(numbers: range) -> Words:
+    if len(numbers) == 1:
+        return say("person {number}", number=numbers[0])
+    return say("people {first} to {last}", first=numbers[0], last=numbers[-1])
 
 
 # --- a second of it as a picture
@@ -372,7 +425,7 @@ PICTURED = (
 )  # fmt: skip
 
 
-def window(eeg_uv: Floats, words: Mapping[str, str]) -> Image:
+def window(eeg_uv: Floats, words: Mapping[Literal["truth", "answer"], Text]) -> Image:
     """A second of EEG (32, samples) at the places of the ten-twenty system, under what was shown and answered."""
     rows = eeg_uv[[BATCH_2.index(name) for name in PICTURED]]
     centred = rows - rows.mean(axis=1, keepdims=True)
@@ -387,20 +440,17 @@ def window(eeg_uv: Floats, words: Mapping[str, str]) -> Image:
         points = np.stack([across, np.clip(middle - row / step_uv * ROW, TOP - 8, bottom)], axis=1)
         # Sixteenths of a pixel: whole ones would make stairs of slow waves.
         cv2.polylines(image, [np.round(16 * points).astype(np.int32)], False, DARK, 1, cv2.LINE_AA, 4)
-        _words(image, name, (6, round(middle) + 5), 0.5)
+        write(image, name, (6, round(middle) + 5), size=15)
     _heading(image, words)
-    _words(image, f"1 s, {step_uv:g} uV", (WIDTH - 120, 27), 0.55)  # across, and from line to line
+    write(image, f"1 s, {step_uv:g} µV", (WIDTH - 120, 27), size=17)  # across, and from line to line
     return image
 
 
-def _heading(image: Image, words: Mapping[str, str]) -> None:
-    colours: dict[str, Colour] = {"truth": GREEN, "answer": VERMILION}
+def _heading(image: Image, words: Mapping[Literal["truth", "answer"], Text]) -> None:
+    kinds: dict[str, tuple[Colour, Words]] = {"truth": (GREEN, TRUTH), "answer": (VERMILION, ANSWER)}
     x = LEFT
     for name, emotion in words.items():
-        cv2.circle(image, (x + 8, 21), 7, colours[name], cv2.FILLED, cv2.LINE_AA)
-        _words(image, f"{name}: {emotion}", (x + 24, 28), 0.75)
+        colour, title = kinds[name]
+        cv2.circle(image, (x + 8, 21), 7, colour, cv2.FILLED, cv2.LINE_AA)
+        write(image, joined((title, emotion), Words(": ", "：")), (x + 24, 28), size=22)
         x += 270
-
-
-def _words(image: Image, words: str, at: tuple[int, int], size: float) -> None:
-    cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, size, DARK, 1, cv2.LINE_AA)

@@ -33,7 +33,7 @@ from palestra.formats import (
     replacing,
     shown_name,
 )
-from palestra.text import human_bytes
+from palestra.text import Text, human_bytes, say
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg.experiment import CHANNELS, FILMS, LABELS, RATE_HZ, ROWS, Event, Piece, Video, events
 
@@ -77,7 +77,7 @@ def recordings(data: Path, split: str) -> dict[str, Path]:
     """The files of a split ("train" or "test") by person, in the order of their numbers."""
     found = list(folder(data / split).glob("[!.]*.pkl"))
     if not found:
-        refuse(str(data / split), "no recordings", "one <person>.pkl per person")
+        refuse(str(data / split), say("no recordings"), say("one <person>.pkl per person"))
     return {path.stem: path for path in sorted(found, key=lambda path: (person_number(path) or 0, path.stem))}
 
 
@@ -86,7 +86,7 @@ def open_recording(file: Path, batch: int | None = None) -> Recording:
     signal, mapping = _open_array(file)
     where = shown_name(file)
     if signal.ndim != 2 or signal.shape[0] != ROWS or signal.shape[1] == 0:
-        refuse(where, f"an array of the shape {_sides(signal)}", EXPECTED)
+        refuse(where, say("an array of the shape {sides}", sides=_sides(signal)), EXPECTED)
     _check_floats(signal, where, EXPECTED)
     person = person_number(file)
     if batch is None:
@@ -99,10 +99,10 @@ def open_recording(file: Path, batch: int | None = None) -> Recording:
 
 def open_faced(file: Path) -> NDArray[Any]:
     """A person of the FACED release: 28 videos × 32 channels × 7,500 samples, read as it is used."""
-    expected = f"an array of the shape {' × '.join(map(str, FACED_SHAPE))}, float32 or float64"
+    expected = say("an array of the shape {join}, float32 or float64", join=" × ".join(map(str, FACED_SHAPE)))
     signal, _ = _open_array(file)
     if signal.shape != FACED_SHAPE:
-        refuse(shown_name(file), f"an array of the shape {_sides(signal)}", expected)
+        refuse(shown_name(file), say("an array of the shape {sides}", sides=_sides(signal)), expected)
     _check_floats(signal, shown_name(file), expected)
     return signal
 
@@ -113,24 +113,24 @@ def person_number(file: Path) -> int | None:
     return int(digits[0]) if digits else None
 
 
-def _triggers(signal: NDArray[Any], mapping: mmap.mmap | None, where: str) -> NDArray[np.uint8]:
+def _triggers(signal: NDArray[Any], mapping: mmap.mmap | None, where: Text) -> NDArray[np.uint8]:
     """The last row, checked. In an array of Fortran's order this passes over the whole file, block by block."""
     row = np.empty(signal.shape[1], np.uint8)
     for at in range(0, len(row), LOOKED_AT):
         values = np.array(signal[-1, at : at + LOOKED_AT], np.float64)
         wrong = np.flatnonzero(~((values >= 0) & (values <= 255) & (values == np.rint(values))))
         if len(wrong):
-            place = f"{where}: row {ROWS}, sample {at + wrong[0] + 1:,}"
-            refuse(place, f"the trigger {float(values[wrong[0]])!r}", "an integer from 0 to 255")
+            place = say("{where}: row {rows}, sample {value:,}", where=where, rows=ROWS, value=at + wrong[0] + 1)
+            refuse(place, say("the trigger {float!r}", float=float(values[wrong[0]])), say("an integer from 0 to 255"))
         row[at : at + LOOKED_AT] = values
         if mapping is not None:
             mapping.madvise(mmap.MADV_DONTNEED)
     return row
 
 
-def _check_floats(signal: NDArray[Any], where: str, expected: str) -> None:
+def _check_floats(signal: NDArray[Any], where: Text, expected: Text) -> None:
     if signal.dtype.kind != "f" or signal.dtype.itemsize not in (4, 8):
-        refuse(where, f"values of the type {signal.dtype}", expected)
+        refuse(where, say("values of the type {dtype}", dtype=signal.dtype), expected)
 
 
 def _sides(array: NDArray[Any]) -> str:
@@ -169,16 +169,23 @@ class _MappedCalls(Calls):
 
     def _frombuffer(self, data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
         if order not in ("C", "F"):
-            raise Unfit(f"the order {clip(order)}")
+            raise Unfit(say("the order {order}", order=clip(order)))
         return self._place(_Array(), data, dtype, shape, order)
 
     def _place(self, array: _Array, data: Any, dtype: Any, shape: Any, order: str) -> _Array:
         if not isinstance(dtype, np.dtype) or id(dtype) in self.unbuilt or not isinstance(data, _Bytes):
-            raise Unfit("an array without its type or bytes")
+            raise Unfit(say("an array without its type or bytes"))
         if not isinstance(shape, tuple) or not all(type(side) is int and side >= 0 for side in shape):
-            raise Unfit("an array without a shape")
+            raise Unfit(say("an array without a shape"))
         if len(shape) > 3 or math.prod(shape) * dtype.itemsize != data.size:
-            raise Unfit(f"{data.size:,} bytes for an array of the shape {clip(shape)} and the dtype {dtype.str}")
+            raise Unfit(
+                say(
+                    "{size:,} bytes for an array of the shape {shape} and the dtype {str}",
+                    size=data.size,
+                    shape=clip(shape),
+                    str=dtype.str,
+                )
+            )
         array.dtype, array.shape, array.order, array.offset = dtype, shape, order, data.offset
         return array
 
@@ -198,7 +205,7 @@ class _MappedMachine(_Machine):
             return super()._step(op)
         size = self._number(SIZED[op][0])
         if size > len(self.data) - self.at:
-            raise Unfit("a pickle that is cut short")
+            raise Unfit(say("a pickle that is cut short"))
         self.stack.append(_Bytes(self.at, size))
         self.at += size
         return None
@@ -206,7 +213,7 @@ class _MappedMachine(_Machine):
     def _take(self, size: int) -> bytes:
         self.taken += size
         if self.taken > MAX_TAKEN_BYTES:
-            raise Unfit("more than one array written as bytes")
+            raise Unfit(say("more than one array written as bytes"))
         return super()._take(size)
 
 
@@ -223,12 +230,15 @@ def _open_array(file: Path) -> tuple[NDArray[Any], mmap.mmap | None]:
             return np.ndarray(array.shape, array.dtype, mapping, array.offset, order=array.order), mapping
     except (Unfit, *BROKEN_PICKLE) as error:
         if len(mapping) > MAX_LOADED_BYTES:
-            expected = f"protocol 3 to 5, as numpy writes them, or at most {human_bytes(MAX_LOADED_BYTES)}"
-            refuse(shown_name(file), f"a pickle that cannot be mapped ({clip(str(error))})", expected)
+            expected = say(
+                "protocol 3 to 5, as numpy writes them, or at most {max_loaded_bytes}",
+                max_loaded_bytes=human_bytes(MAX_LOADED_BYTES),
+            )
+            refuse(shown_name(file), say("a pickle that cannot be mapped ({clip})", clip=clip(str(error))), expected)
     mapping.close()
     value = read_pickle(file, MAX_LOADED_BYTES)
     if not isinstance(value, np.ndarray):
-        refuse(shown_name(file), f"a pickle of {type(value).__name__}", "a pickle of one array")
+        refuse(shown_name(file), say("a pickle of {name}", name=type(value).__name__), say("a pickle of one array"))
     value.flags.writeable = False
     return value, None
 
@@ -244,11 +254,17 @@ def write_recording(blocks: NDArray[Any] | Iterable[NDArray[Any]], file: Path, d
         stream.write(_head(kind, 0))
         for block in _cut(blocks) if isinstance(blocks, np.ndarray) else blocks:
             if block.ndim != 2 or block.shape[0] != ROWS:
-                refuse(shown_name(file), f"a block of the shape {_sides(block)}", f"{ROWS} × samples")
+                refuse(
+                    shown_name(file),
+                    say("a block of the shape {sides}", sides=_sides(block)),
+                    say("{rows} × samples", rows=ROWS),
+                )
             stream.write(np.ascontiguousarray(block.T, kind).data.cast("B") if block.size else b"")
             samples += block.shape[1]
         if not 0 < samples < 2**31:
-            refuse(shown_name(file), f"{samples:,} samples", "at least one, and fewer than 2³¹")
+            refuse(
+                shown_name(file), say("{samples:,} samples", samples=samples), say("at least one, and fewer than 2³¹")
+            )
         stream.write(b"tb.")
         stream.seek(0)
         stream.write(_head(kind, samples))  # now that the length is known; it takes the same room
@@ -262,7 +278,7 @@ def _cut(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 def _head(kind: np.dtype[Any], samples: int) -> bytes:
     """What stands before the bytes: protocol 4, by names that numpy 1 and 2 both know."""
     if kind.str not in ("<f4", "<f8"):
-        refuse("write_recording", f"the type {kind}", "float32 or float64")
+        refuse(say("write_recording"), say("the type {kind}", kind=kind), say("float32 or float64"))
     head = (
         b"\x80\x04cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
         + b"(K\x01" + struct.pack("<cBci", b"K", ROWS, b"J", samples)
@@ -286,7 +302,11 @@ def prepare_test(recording: Recording, rng: np.random.Generator) -> tuple[Iterat
     found = events(recording.triggers)
     shown = recording.videos()
     if missing := sorted(set(LABELS) - {video.number for video in shown}):
-        refuse(recording.name, f"no video {', '.join(map(str, missing))}", f"all {len(FILMS)} videos")
+        refuse(
+            recording.name,
+            say("no video {join}", join=", ".join(map(str, missing))),
+            say("all {number} videos", number=len(FILMS)),
+        )
     kept = [event for event in found if event.code in material.VISIBLE]
     for video in shown:  # not as found: odd ones have been cropped
         kept += [Event(video.announced, video.number), Event(video.start, material.VIDEO_START)]

@@ -33,7 +33,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of, mean_of_means
-from palestra.text import Words, read_phrases
+from palestra.text import Words, say, say_as, sentences
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
@@ -103,7 +103,11 @@ def schedule(file: Path) -> _Schedule:
     found = material.events(recording.triggers)
     whole, blocks = material.experiment(found, recording.name), material.blocks(found, recording.name)
     if any(block.start < whole.start or block.stop > whole.stop for block in blocks):
-        refuse(recording.name, "a block outside of the experiment", "every 242 and 243 between the 250 and the 251")
+        refuse(
+            recording.name,
+            say("a block outside of the experiment"),
+            say("every 242 and 243 between the 250 and the 251"),
+        )
     asks = [_asks((block.start - whole.start) // PACKET, (block.stop - whole.start) // PACKET) for block in blocks]
     last = (whole.stop - whole.start) // PACKET
     return _Schedule(
@@ -141,7 +145,7 @@ def _with_films(rows: pl.DataFrame) -> pl.DataFrame:
 def _scored(plan: _Schedule) -> pl.DataFrame:
     """The decisions whose whole window lies in one video, and not in its first or last second."""
     if not plan.videos:
-        refuse(str(plan.file), "no video in its triggers", "the organiser's recording, with every trigger")
+        refuse(str(plan.file), say("no video in its triggers"), say("the organiser's recording, with every trigger"))
     video, start, stop = np.array([(one.number, one.start, one.stop) for one in plan.videos]).T
     begin = plan.windows
     on = np.searchsorted(start, begin, "right") - 1  # the video that is on, or was last
@@ -253,7 +257,11 @@ def hear(answer: Any) -> dict[str, int]:
 def signal(data: Path) -> Signal:
     units = {plan.unit for plan in schedules(data)}
     if len(units) > 1:
-        refuse(str(data / "test"), f"recordings in {' and in '.join(sorted(units))}", "one unit for all of them")
+        refuse(
+            str(data / "test"),
+            say("recordings in {join}", join=" and in ".join(sorted(units))),
+            say("one unit for all of them"),
+        )
     rows = len(material.BATCH_2)
     return Signal(
         name="emotion-eeg",
@@ -276,18 +284,15 @@ def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
     plan = schedule(data / ("train" if experiment else "test") / f"{person}.pkl")
     begin = int(plan.windows[int(number) - 1])
     eeg_uv = eeg.open_recording(plan.file).standard(begin, begin + WINDOW)[: material.CHANNELS]
-    labels = {"truth": row.get("truth_label"), "answer": row.get("label")}
-    return window(eeg_uv, {name: EMOTIONS[label].name for name, label in labels.items() if label is not None})
+    labels: dict[Literal["truth", "answer"], Any] = {"truth": row.get("truth_label"), "answer": row.get("label")}
+    return window(eeg_uv, {name: EMOTIONS[label].title for name, label in labels.items() if label is not None})
 
 
 def caption(row: Mapping[str, Any]) -> Words:
     """Which emotion was shown, and which was answered."""
-    shown, label = EMOTIONS[row["truth_label"]], row.get("label")
-    answer = None if label is None else EMOTIONS[label]
-    return Words(
-        f"shown: {shown.name}, answer: {answer.name if answer else 'none'}",
-        f"真值：{shown.name_zh}，回答：{answer.name_zh if answer else '无'}",
-    )
+    shown, label = EMOTIONS[row["truth_label"]].title, row.get("label")
+    answer = say_as("answer", "none") if label is None else EMOTIONS[label].title
+    return say("shown: {shown}, answer: {answer}", shown=shown, answer=answer)
 
 
 def charts(rows: pl.DataFrame) -> "list[Block]":
@@ -352,13 +357,18 @@ def track(settings: Settings) -> Track:
             },
             charts=charts,
             picture=picture,
-            pictured="A second of EEG; from line to line the voltage at the top right. "
-            "Green: the emotion that was shown. Orange: the answer.",
+            pictured=sentences(
+                say("A second of EEG; from line to line the voltage at the top right."),
+                say("Green: the emotion that was shown."),
+                say("Orange: the answer."),
+            ),
             caption=caption,
-            chinese=read_phrases(Path(__file__).with_name("zh.toml"))
-            | {
-                **{emotion.name: emotion.name_zh for emotion in EMOTIONS},
-                **{emotion.valence: emotion.valence_zh for emotion in EMOTIONS},
+            labels={
+                "emotion": say("emotion"),
+                "valence": say("valence"),
+                **{emotion.name: emotion.title for emotion in EMOTIONS},
+                **{emotion.valence: emotion.valence_title for emotion in EMOTIONS},
+                "DE + SVM, reproduced": say("DE + SVM, reproduced"),
             },
         ),
         settings=RuleSettings(settings, track),

@@ -33,6 +33,7 @@ from palestra.formats import (
     scan_strings,
     with_people,
 )
+from palestra.text import say
 from palestra.tracks.eye_segmentation.masks import decode_mask, encode_mask, read_npy_mask, read_png_mask
 
 RELEASE = "openEDS2020-SparseSegmentation"
@@ -61,7 +62,7 @@ def read_frames(data: Path) -> pl.DataFrame:
     images = _names(root, "images.txt", "*.png", "")
     labels = _names(root, "labels.txt", "label_*.npy", "label_")
     if not images:
-        refuse(str(root), "no pictures", "participant/S_<k>/<n>.png")
+        refuse(str(root), say("no pictures"), say("participant/S_<k>/<n>.png"))
     given = set(labels)
     return pl.DataFrame(
         {
@@ -94,7 +95,7 @@ def read_hidden(data: Path) -> pl.DataFrame:
     root = folder(hidden(data, ""))
     files = sorted(root.glob("S_*/[0-9]*.npy"), key=lambda file: (_number(file.parent.name), _number(file.stem)))
     if not files:
-        refuse(str(root), "no hidden labels", "truth/S_<k>/<n>.npy, or the release's test_GT")
+        refuse(str(root), say("no hidden labels"), say("truth/S_<k>/<n>.npy, or the release's test_GT"))
     return _references(str(root), ((f"{file.parent.name}/{file.name}",) * 2 for file in files))
 
 
@@ -107,9 +108,11 @@ def read_submission(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
     """A contestant's masks: the challenge's JSON, or a folder or zip of S_<k>/<n>.png or .npy."""
     if file.suffix.lower() in (".tar", ".gz", ".tgz", ".7z", ".rar"):
         # Masks are opened in the order of the trials, and these can only be unpacked from the front.
-        refuse(file.name, f"a {file.suffix} archive", "the challenge's JSON, a folder, or a .zip")
+        refuse(
+            file.name, say("a {suffix} archive", suffix=file.suffix), say("the challenge's JSON, a folder, or a .zip")
+        )
     if file.suffix.lower() == ".zip" and file.is_file() and not _begins(file, b"PK"):
-        refuse(file.name, "a file that is no zip", "a zip, as its name says")
+        refuse(file.name, say("a file that is no zip"), say("a zip, as its name says"))
     if _is_archive(file):
         found = _members_of(file, trials)
     else:
@@ -166,7 +169,7 @@ def _names(root: Path, index: str, pattern: str, prefix: str) -> list[tuple[str,
 def _named(listed: Path, line: str, prefix: str) -> tuple[str, int]:
     match = re.search(rf"(S_\d+)/{prefix}(\d+)\.\w+$", line)
     if match is None:
-        refuse(str(listed), repr(line[:60]), f"names like S_0/{prefix}12")
+        refuse(str(listed), repr(line[:60]), say("names like S_0/{prefix}12", prefix=prefix))
     return match[1], int(match[2])
 
 
@@ -190,7 +193,7 @@ def _members_of(file: Path, trials: pl.DataFrame) -> pl.DataFrame:
         names = list(members)
     other = [name for name in names if not name.lower().endswith((".png", ".npy"))]
     if other:
-        refuse(f"{file.name}, {clip(other[0])}", "a file that is no mask", "S_<k>/<n>.png or S_<k>/<n>.npy")
+        refuse(f"{file.name}, {clip(other[0])}", say("a file that is no mask"), say("S_<k>/<n>.png or S_<k>/<n>.npy"))
     # The last folder and the name count: whoever packs a folder gets its own name in front.
     return _references(str(file), ((f"{'/'.join(name.split('/')[-2:])[:-4]}.npy", name) for name in names))
 
@@ -203,15 +206,19 @@ def _matched(file: Path, found: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFr
     """References in the order of the trials; what is double, unknown or missing is a fault."""
     faults = Faults()
     for trial in found.filter(pl.col("trial").is_duplicated())["trial"].unique(maintain_order=True):
-        faults.add(f"{file.name}, {clip(trial)}", "more than one mask", "one mask")
+        faults.add(f"{file.name}, {clip(trial)}", say("more than one mask"), say("one mask"))
     known = set(trials["trial"])
     for trial in found["trial"]:
         if trial not in known:
-            faults.add(f"{file.name}, {clip(trial)}", "a mask", "no mask: this is not an unlabelled frame of the data")
+            faults.add(
+                f"{file.name}, {clip(trial)}",
+                say("a mask"),
+                say("no mask: this is not an unlabelled frame of the data"),
+            )
     given = set(found["trial"])
     for trial in trials["trial"]:
         if trial not in given:
-            faults.gap(f"{file.name}, {trial}", "no mask", "a mask for every unlabelled frame")
+            faults.gap(f"{file.name}, {trial}", say("no mask"), say("a mask for every unlabelled frame"))
     answers = trials.select("trial").join(found, on="trial", how="inner", maintain_order="left")
     faults.finish(usable=answers)
     return answers
@@ -280,7 +287,7 @@ def _masks_in(file: Path) -> dict[str, Mask]:
 def _masks_of(file: Path, stamp: tuple[int, int]) -> dict[str, Mask]:
     found = read_pickle(file, 4_000_000_000)
     if not isinstance(found, dict) or not all(isinstance(key, str) and _is_mask(found[key]) for key in found):
-        refuse(str(file), "another object", 'a dict of "S_<k>/<n>.npy" to masks of 400 × 640')
+        refuse(str(file), say("another object"), say('a dict of "S_<k>/<n>.npy" to masks of 400 × 640'))
     return {key: mask.astype(np.uint8) for key, mask in found.items()}
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
 from palestra.formats import read_grey_png
+from palestra.text import Text, say
 
 SHAPE = (400, 640)
 LAST_CLASS = 3
@@ -40,27 +41,35 @@ def encode_mask(mask: NDArray[Any]) -> str:
     return binascii.b2a_base64(code.data, newline=False).decode()
 
 
-def decode_mask(text: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
+def decode_mask(text: bytes, where: Text = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
     """The mask in the challenge's form; `\\/` for a slash, as some JSON writers have it, is undone."""
     most = HEADER_BYTES + WIDEST * shape[0] * shape[1]
     if len(text) > 6 * most:
-        refuse(where, f"{len(text):,} characters", f"at most {6 * most:,}")
+        refuse(where, say("{number:,} characters", number=len(text)), say("at most {value:,}", value=6 * most))
     text = text.replace(b"\\/", b"/")
     try:
         code = binascii.a2b_base64(text, strict_mode=True)
         if len(text) % 4 or text.endswith(b"==="):  # Python's strict mode takes further padding
             raise ValueError("Excess padding")
     except ValueError as error:
-        refuse(where, f"no valid base64 ({error})", "base64 without blanks, padded with =")
+        refuse(where, say("no valid base64 ({error})", error=error), say("base64 without blanks, padded with ="))
     if not code or len(code) % 2:
-        refuse(where, f"{len(code):,} bytes of run-length code", "pairs of bytes: count, value")
+        refuse(where, say("{number:,} bytes of run-length code", number=len(code)), say("pairs of bytes: count, value"))
     pairs = np.frombuffer(code, np.uint8).reshape(-1, 2)
     counts = pairs[:, 0]
     total = int(counts.sum(dtype=np.int64))  # before anything is expanded
     if total > most:
-        refuse(where, f"runs of {total:,} bytes", f"at most {most:,}: an .npy file of {shape[0]} × {shape[1]}")
+        refuse(
+            where,
+            say("runs of {total:,} bytes", total=total),
+            say("at most {most:,}: an .npy file of {shape} × {shape2}", most=most, shape=shape[0], shape2=shape[1]),
+        )
     if not counts.all():
-        refuse(where, f"a run of no length (pair {int(counts.argmin()) + 1:,})", "counts from 1 to 255")
+        refuse(
+            where,
+            say("a run of no length (pair {value:,})", value=int(counts.argmin()) + 1),
+            say("counts from 1 to 255"),
+        )
     data = np.repeat(pairs[:, 1], counts)
     header = _npy_header(shape)
     if len(data) == len(header) + shape[0] * shape[1] and data[: len(header)].tobytes() == header:
@@ -79,20 +88,28 @@ def png_bytes(mask: NDArray[Any]) -> bytes:
     return bytes(data)
 
 
-def read_npy_mask(data: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
+def read_npy_mask(data: bytes, where: Text = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
     """The mask in an .npy file of uint8, or of another integer type that holds the classes."""
     if len(data) > HEADER_BYTES + WIDEST * shape[0] * shape[1]:
-        refuse(where, f"an .npy file of {len(data):,} bytes", f"integers of {shape[0]} × {shape[1]}")
+        refuse(
+            where,
+            say("an .npy file of {number:,} bytes", number=len(data)),
+            say("integers of {shape} × {shape2}", shape=shape[0], shape2=shape[1]),
+        )
     start = _data_start(data, where)
     kind, fortran = _npy_kind(data[:start], where, shape)
     if len(data) - start != WIDTHS[kind] * shape[0] * shape[1]:
         size = WIDTHS[kind] * shape[0] * shape[1]
-        refuse(where, f"{len(data) - start:,} bytes after the .npy header", f"{size:,} bytes")
+        refuse(
+            where,
+            say("{value:,} bytes after the .npy header", value=len(data) - start),
+            say("{size:,} bytes", size=size),
+        )
     pixels = np.frombuffer(data, kind, offset=start).reshape(shape, order="F" if fortran else "C")
     return _classes(pixels, where)
 
 
-def read_png_mask(data: bytes, where: str = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
+def read_png_mask(data: bytes, where: Text = "mask", shape: tuple[int, int] = SHAPE) -> Mask:
     """The mask in a grey 8-bit .png file."""
     return _classes(read_grey_png(data, where, shape), where)
 
@@ -104,26 +121,38 @@ def _checked(mask: NDArray[Any]) -> Mask:
     return mask.astype(np.uint8)
 
 
-def _classes(pixels: NDArray[Any], where: str) -> Mask:
+def _classes(pixels: NDArray[Any], where: Text) -> Mask:
     """Pixels as a mask, copied only where they must be: it may not be writable."""
     if pixels.max() > LAST_CLASS or (pixels.dtype.kind == "i" and pixels.min() < 0):
         wrong = (pixels < 0) | (pixels > LAST_CLASS)
         row, column = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        place = f"row {row}, column {column}"
-        refuse(where, f"the class {pixels[row, column]} at {place}", f"classes from 0 to {LAST_CLASS}")
+        place = say("row {row}, column {column}", row=row, column=column)
+        refuse(
+            where,
+            say("the class {pixels} at {place}", pixels=pixels[row, column], place=place),
+            say("classes from 0 to {last_class}", last_class=LAST_CLASS),
+        )
     return np.ascontiguousarray(pixels, np.uint8)
 
 
-def _data_start(data: bytes, where: str) -> int:
+def _data_start(data: bytes, where: Text) -> int:
     """Where the pixels begin: after the magic, the version, the header's length and the header."""
     if data[:6] != b"\x93NUMPY":
-        refuse(where, f"a file that begins {clip(data[:6])}", "an .npy file, which begins b'\\x93NUMPY'")
+        refuse(
+            where,
+            say("a file that begins {clip}", clip=clip(data[:6])),
+            say("an .npy file, which begins b'\\x93NUMPY'"),
+        )
     if len(data) < 12 or data[6] not in (1, 2, 3) or data[7] != 0:
-        refuse(where, f"the .npy version {clip(data[6:8])}", "version 1.0, 2.0 or 3.0")
+        refuse(where, say("the .npy version {clip}", clip=clip(data[6:8])), say("version 1.0, 2.0 or 3.0"))
     width = 2 if data[6] == 1 else 4
     start = 8 + width + int.from_bytes(data[8 : 8 + width], "little")
     if start > min(HEADER_BYTES, len(data)):
-        refuse(where, f"an .npy header of {start:,} bytes", f"a whole one of at most {HEADER_BYTES:,}")
+        refuse(
+            where,
+            say("an .npy header of {start:,} bytes", start=start),
+            say("a whole one of at most {header_bytes:,}", header_bytes=HEADER_BYTES),
+        )
     return start
 
 
@@ -136,21 +165,23 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
     return file.getvalue()
 
 
-def _npy_kind(header: bytes, where: str, shape: tuple[int, int]) -> tuple[str, bool]:
+def _npy_kind(header: bytes, where: Text, shape: tuple[int, int]) -> tuple[str, bool]:
     """The type of the pixels and whether they go column by column, if the header says what is expected."""
     if header == _npy_header(shape):
         return "|u1", False
     text = header[10 if header[6] == 1 else 12 :].decode("latin-1")
     entries = _entries(text.strip())
     if sorted(entries) != ["descr", "fortran_order", "shape"]:
-        refuse(where, f"the .npy header {clip(text)}", "descr (a plain type), fortran_order and shape")
+        refuse(
+            where, say("the .npy header {text}", text=clip(text)), say("descr (a plain type), fortran_order and shape")
+        )
     kind, fortran, sides = entries["descr"].strip("'"), entries["fortran_order"], entries["shape"]
     if kind not in WIDTHS:
-        refuse(where, f"the type {clip(kind)}", "uint8 ('|u1')")
+        refuse(where, say("the type {kind}", kind=clip(kind)), say("uint8 ('|u1')"))
     if fortran not in ("True", "False"):
-        refuse(where, f"fortran_order {clip(fortran)}", "True or False")
+        refuse(where, say("fortran_order {fortran}", fortran=clip(fortran)), say("True or False"))
     if [side.strip() for side in sides.strip("()").split(",") if side.strip()] != [str(side) for side in shape]:
-        refuse(where, f"the shape {clip(sides)}", f"({shape[0]}, {shape[1]})")
+        refuse(where, say("the shape {sides}", sides=clip(sides)), f"({shape[0]}, {shape[1]})")
     return kind, fortran == "True"
 
 

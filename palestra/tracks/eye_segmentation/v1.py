@@ -21,6 +21,7 @@ from palestra.metrics.iou import count_overlap, iou, mean_iou_global, mean_iou_i
 from palestra.parallel import usable_cores
 from palestra.records import Dataset, Display, Draws, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
 from palestra.reduce import Reduce, mean_of
+from palestra.text import say
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
@@ -288,7 +289,7 @@ def track(settings: Settings) -> Track:
                 "JHU": {"miou": 0.9502},
             },
             picture=picture,
-            pictured="From the left: the picture, the true mask, the answer.",
+            pictured=say("From the left: the picture, the true mask, the answer."),
             film=film,
         ),
         settings=RuleSettings(settings, track),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from palestra.errors import Refused, clip, refuse
 from palestra.formats import folder, folders_in, read_numbers, read_vectors, with_people, write_vectors
 from palestra.formats import most_bytes as most_vector_bytes
+from palestra.text import say
 
 RELEASE = "openEDS2020-GazePrediction"
 SPLITS = ("train", "validation", "test")
@@ -42,7 +43,9 @@ def read_sequences(data: Path, split: str = "test") -> list[str]:
     """The names of a split's sequences."""
     names = sorted(path.name for path in folders_in(release(data) / split / "sequences"))
     if not names:
-        refuse(str(release(data) / split / "sequences"), "no sequences", "one folder of pictures per sequence")
+        refuse(
+            str(release(data) / split / "sequences"), say("no sequences"), say("one folder of pictures per sequence")
+        )
     return names
 
 
@@ -50,18 +53,22 @@ def read_labels(data: Path, split: str, sequences: Sequence[str] | None = None) 
     """A split's labels, or those of some sequences: sequence, frame (number), x, y, z."""
     root = _test_labels(data) if split == "test" else release(data) / split / "labels"
     if root is None:
-        refuse(str(hidden(data, "labels")), "no such folder", "the test labels, here or in test/labels")
+        refuse(str(hidden(data, "labels")), say("no such folder"), say("the test labels, here or in test/labels"))
     if sequences is None:
         files = [(path.stem, path) for path in sorted(folder(root).glob("[!.]*.txt"))]
     else:
         files = [(name, root / f"{name}.txt") for name in sequences]
     if not files:
-        refuse(str(root), "no labels", "one <sequence>.txt per sequence")
+        refuse(str(root), say("no labels"), say("one <sequence>.txt per sequence"))
     table = read_numbers(files, ("sequence",), "frame", VECTOR, header=False)
     frames = table["frame"].str.strip_chars().cast(pl.Int64, strict=False)
     if frames.null_count():
         wrong = table.filter(frames.is_null())
-        refuse(f"{root / wrong['sequence'][0]}.txt", f"the frame {clip(wrong['frame'][0])}", "a number such as 000")
+        refuse(
+            say("{value}.txt", value=root / wrong["sequence"][0]),
+            say("the frame {clip}", clip=clip(wrong["frame"][0])),
+            say("a number such as 000"),
+        )
     return table.with_columns(frames)
 
 

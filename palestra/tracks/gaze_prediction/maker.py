@@ -21,6 +21,7 @@ from palestra.eyes.simulator.scene import Camera, Look, Person, mirrored
 from palestra.eyes.simulator.targets import FARTHEST_CM, NEAREST_CM, STATUSES, Targets, random_pattern, ring_pattern
 from palestra.formats import replacing
 from palestra.records import Order, Part, Plan
+from palestra.text import say
 from palestra.tracks.gaze_prediction.format import GIVEN, RELEASE, STEPS, write_labels
 
 TRACK = "gaze-prediction-v1"
@@ -199,7 +200,14 @@ def _clips(order: Order, share: Share, pattern: str, eye: Literal["left", "right
         clips += [_Clip(eye, targets, trace, slice(int(start), int(start) + length)) for start in starts]
         if len(clips) == wanted:
             return clips
-    raise PalestraError(f"{share.person} gives only {len(clips)} of {wanted} clips; choose another --seed.")
+    raise PalestraError(
+        say(
+            "{person} gives only {number} of {wanted} clips; choose another --seed.",
+            person=share.person,
+            number=len(clips),
+            wanted=wanted,
+        )
+    )
 
 
 def _write_clip(order: Order, renderer: Renderer, clip: _Clip, split: str, name: str, folder: Path) -> None:

@@ -15,6 +15,7 @@ from palestra.errors import UnknownName, refuse
 from palestra.metrics.angles import angles_deg_columns
 from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
+from palestra.text import say, sentences
 from palestra.tracks.gaze_prediction import format as openeds
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ def truth(data: Path) -> pl.DataFrame:
     rows = trials(data).join(labels, on=("sequence", "frame"), how="left", maintain_order="left")
     unknown = rows.filter(pl.col("truth_x").is_null())
     if not unknown.is_empty():
-        refuse(str(data), f"no label for {unknown['trial'][0]}", "labels of frames 50–54 of every test sequence")
+        refuse(
+            str(data),
+            say("no label for {unknown}", unknown=unknown["trial"][0]),
+            say("labels of frames 50–54 of every test sequence"),
+        )
     return _with_metadata(data, rows).with_columns(**_direction())
 
 
@@ -162,7 +167,10 @@ TRACK = Track(
         },
         direction=("yaw_deg", "pitch_deg"),
         picture=picture,
-        pictured="The last picture that was given. Green: where the person looked. Orange: the answer.",
+        pictured=sentences(
+            say("The last picture that was given."), say("Green: where the person looked."), say("Orange: the answer.")
+        ),
+        labels={"baseline (50-sample line)": say("baseline (50-sample line)")},
         film=film,
     ),
 )

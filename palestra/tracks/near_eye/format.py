@@ -19,6 +19,7 @@ import polars as pl
 from palestra.errors import refuse
 from palestra.formats import folder, folders_in, read_numbers, read_people_file, read_table, write_table
 from palestra.metrics.angles import angles_deg_columns
+from palestra.text import say
 
 KEY = ("person", "group", "frame")
 POINT = {"x": pl.Float64, "y": pl.Float64}
@@ -29,13 +30,17 @@ def read_plane_distance(data: Path) -> float:
     """How far the plane of the gaze points is, in the unit of the points."""
     file = folder(data) / "data.toml"
     if not file.is_file():
-        refuse(str(file), "no such file", "data.toml with plane_distance, as a near-eye data set has")
+        refuse(str(file), say("no such file"), say("data.toml with plane_distance, as a near-eye data set has"))
     try:
         distance = tomllib.loads(file.read_text("utf-8")).get("plane_distance")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        refuse(str(file), f"not TOML ({error})", "data.toml with plane_distance")
+        refuse(str(file), say("not TOML ({error})", error=error), say("data.toml with plane_distance"))
     if not isinstance(distance, int | float) or not 0 < distance < 1e9:
-        refuse(f"{file}, plane_distance", repr(distance), "a distance above 0, in the unit of the points")
+        refuse(
+            say("{file}, plane_distance", file=file),
+            repr(distance),
+            say("a distance above 0, in the unit of the points"),
+        )
     return float(distance)
 
 
@@ -53,7 +58,7 @@ def read_frames(data: Path) -> pl.DataFrame:
     groups = list(_groups(folder(data / "test")))
     parts = [_listed(person, group, path / "left") for person, group, path in groups]
     if not parts:
-        refuse(str(data / "test"), "no groups", "test/<person>/<group>/{left,right}/<frame>.png")
+        refuse(str(data / "test"), say("no groups"), say("test/<person>/<group>/{{left,right}}/<frame>.png"))
     return pl.concat(parts)
 
 
@@ -65,7 +70,7 @@ def read_points(data: Path, part: str) -> pl.DataFrame:
         where, name = ("train", "labels.csv") if part == "train" else ("test", "calibration.csv")
         files = [(person, group, path / name) for person, group, path in _groups(folder(data / where))]
     if not files:
-        refuse(str(data), f"no {part} points", "one CSV with frame,x,y for each group")
+        refuse(str(data), say("no {part} points", part=part), say("one CSV with frame,x,y for each group"))
     return read_points_of(files)
 
 

@@ -16,6 +16,7 @@ from palestra.errors import refuse
 from palestra.formats import csv_table
 from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Plan, RuleSettings, Track
 from palestra.reduce import mean_of, mean_of_shares
+from palestra.text import say, sentences
 from palestra.tracks.near_eye import format as on_disk
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
     rows = trials(data).join(on_disk.read_points(data, "truth"), on=on_disk.KEY, how="left", maintain_order="left")
     unknown = rows.filter(pl.col("x").is_null())
     if not unknown.is_empty():
-        refuse(str(data / "truth"), f"no point for {unknown['trial'][0]}", "a point for every test frame")
+        refuse(
+            str(data / "truth"),
+            say("no point for {unknown}", unknown=unknown["trial"][0]),
+            say("a point for every test frame"),
+        )
     if not settings.score_calibration:
         rows = rows.filter(~pl.col("calibration"))
     known = {path.name for path in (data / "train").iterdir()} if (data / "train").is_dir() else set()
@@ -116,7 +121,7 @@ def track(settings: Settings) -> Track:
             groups=("people", "glasses", "sex", "group"),
             direction=("yaw_deg", "pitch_deg"),
             picture=picture,
-            pictured="Green: where the person looked. Orange: the answer.",
+            pictured=sentences(say("Green: where the person looked."), say("Orange: the answer.")),
         ),
         settings=RuleSettings(settings, track),
     )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats import folder, folders_in, read_bytes, read_numbers, read_once
+from palestra.text import say
 from palestra.tracks.near_eye.format import EYES
 
 KEY = ("tester", "point")
@@ -30,7 +31,7 @@ def read_points(data: Path) -> pl.DataFrame:
     file = data / "points.csv"
     points = _listed_in(file) if file.is_file() else _found_in(folder(data / "test"))
     if points.is_empty():
-        refuse(str(data), "no points", "test/<tester>/{left,right}/<point>.png")
+        refuse(str(data), say("no points"), say("test/<tester>/{{left,right}}/<point>.png"))
     return points
 
 
@@ -38,7 +39,7 @@ def read_truth(data: Path) -> pl.DataFrame:
     """Where the points were (tester, point, x, y)."""
     files = [(path.stem, path) for path in sorted(folder(data / "truth").glob("[!.]*.csv"))]
     if not files:
-        refuse(str(data / "truth"), "no points", "truth/<tester>.csv with point,x,y")
+        refuse(str(data / "truth"), say("no points"), say("truth/<tester>.csv with point,x,y"))
     return read_numbers(files, ("tester",), "point", ("x", "y"), header=True)
 
 
@@ -65,8 +66,16 @@ def _read_grey(file: Path) -> NDArray[np.uint8]:
     packed = np.frombuffer(read_bytes(file, MAX_PICTURE_BYTES), np.uint8)
     image = cv2.imdecode(packed, cv2.IMREAD_GRAYSCALE)
     if image is None or image.shape != SHAPE:
-        found = "no picture" if image is None else f"a picture of {image.shape[0]} × {image.shape[1]}"
-        refuse(str(file), found, f"a picture of {SHAPE[0]} × {SHAPE[1]} pixels (height × width)")
+        found = (
+            say("no picture")
+            if image is None
+            else say("a picture of {shape} × {shape2}", shape=image.shape[0], shape2=image.shape[1])
+        )
+        refuse(
+            str(file),
+            found,
+            say("a picture of {shape} × {shape2} pixels (height × width)", shape=SHAPE[0], shape2=SHAPE[1]),
+        )
     return np.asarray(image, np.uint8)
 
 
@@ -75,7 +84,7 @@ def _listed_in(file: Path) -> pl.DataFrame:
     try:
         points = pl.read_csv(file, columns=list(KEY), schema_overrides=dict.fromkeys(KEY, pl.String))
     except pl.exceptions.PolarsError as error:
-        refuse(str(file), str(error).splitlines()[0], f"a CSV with the columns {','.join(KEY)}")
+        refuse(str(file), str(error).splitlines()[0], say("a CSV with the columns {key}", key=",".join(KEY)))
     return points.select(KEY)
 
 

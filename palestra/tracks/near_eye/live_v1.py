@@ -38,7 +38,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of, mean_of_shares
-from palestra.text import read_phrases
+from palestra.text import say, sentences
 from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_format as live
 
@@ -70,7 +70,11 @@ def truth(data: Path) -> pl.DataFrame:
     rows = rows.with_columns(pl.concat_str(live.KEY, separator="/").alias("trial"))
     unknown = rows.filter(pl.col("x").is_null())
     if not unknown.is_empty():
-        refuse(str(data / "truth"), f"no place for {unknown['trial'][0]}", "x and y of every point")
+        refuse(
+            str(data / "truth"),
+            say("no place for {unknown}", unknown=unknown["trial"][0]),
+            say("x and y of every point"),
+        )
     people = on_disk.read_people(data)
     if people is not None:
         glasses = people.select("glasses", tester="person")
@@ -210,11 +214,10 @@ def track(settings: Settings) -> Track:
         display=Display(
             error="error_deg",
             groups=("glasses",),
-            chinese=read_phrases(Path(__file__).with_name("live_zh.toml")),
             charts=charts,
             direction=("yaw_deg", "pitch_deg"),
             picture=picture,
-            pictured="Green: where the person looked. Orange: the answer.",
+            pictured=sentences(say("Green: where the person looked."), say("Orange: the answer.")),
         ),
         settings=RuleSettings(settings, track),
     )
@@ -225,7 +228,14 @@ def _require_times(settings: Settings) -> None:
     for name, lowest in least.items():
         found = getattr(settings, name)
         if not lowest <= found < math.inf:
-            raise PalestraError(f"near-eye-live-v1, {name}: found {found}, expected seconds, {lowest:g} or more.")
+            raise PalestraError(
+                say(
+                    "near-eye-live-v1, {name}: found {found}, expected seconds, {lowest:g} or more.",
+                    name=name,
+                    found=found,
+                    lowest=lowest,
+                )
+            )
 
 
 TRACK = track(Settings())

@@ -14,7 +14,21 @@ from numpy.typing import NDArray
 
 from palestra.metrics.transforms import Camera, Head, Pose, World
 from palestra.records import Film
-from palestra.report import BLANK, BLUE, DARK, GREEN, ORANGE, PAPER, SKY, VERMILION, Colour, beside
+from palestra.report import (
+    BLANK,
+    BLUE,
+    DARK,
+    GREEN,
+    ORANGE,
+    PAPER,
+    SKY,
+    VERMILION,
+    Colour,
+    beside,
+    write,
+    written_px,
+)
+from palestra.text import Text, Words, joined, say, say_as
 from palestra.tracks.remote_gaze import eyediap
 
 Image = NDArray[np.uint8]
@@ -27,8 +41,9 @@ BALL_M = 0.02  # the ball's radius
 SHOWN_M = (0.4, 1.8)  # near is white, far is black
 SCREEN = (1340, 740)  # pixels of the screen that people looked at
 STRIP = 34  # pixels of the words under the pictures
-WORDS = {"OK": "OK", "BK": "blink", "NL": "not looking"}
-TITLES = {"rgb_vga": "VGA", "rgb_hd": "HD", "depth": "depth"}
+LETTER_PX = 17
+STATES: dict[str, Text] = {"OK": "OK", "BK": say_as("label", "blink"), "NL": say("not looking")}
+TITLES: dict[str, Text] = {"rgb_vga": "VGA", "rgb_hd": "HD", "depth": say_as("camera", "depth")}
 
 
 @dataclass(frozen=True)
@@ -97,10 +112,13 @@ class Drawing(contextlib.ExitStack):
             return _around(shown, camera, _middle(row))
         return _fitted(shown, camera)
 
-    def _words(self, index: int, row: Mapping[str, Any]) -> str:
-        tracked = "" if row["tx"] is not None else "   no head found"
-        state = f"   {WORDS[row['state']]}" if row["state"] else ""
-        return f"{self.session}   frame {index}{state}{tracked}"
+    def _words(self, index: int, row: Mapping[str, Any]) -> Words:
+        told: list[Text] = [str(self.session), say("frame {number}", number=index)]
+        if row["state"]:
+            told.append(STATES[row["state"]])
+        if row["tx"] is None:
+            told.append(say("no head found"))
+        return joined(told, "   ")
 
 
 def _grey(shown: Image, model: eyediap.DepthModel) -> Image:
@@ -233,17 +251,18 @@ def _pixel(place: Floats) -> tuple[int, int]:
     return round(float(x)), round(float(y))
 
 
-def _with_words(image: Image, words: str) -> Image:
+def _with_words(image: Image, words: Text) -> Image:
     strip = np.full((STRIP, image.shape[1], 3), PAPER, np.uint8)
-    cv2.putText(strip, words, (8, 23), cv2.FONT_HERSHEY_SIMPLEX, 0.65, DARK, 1, cv2.LINE_AA)
+    write(strip, words, (8, 24))
     return np.vstack([image, strip])
 
 
-def _title(image: Image, words: str) -> None:
-    (width, _), _ = cv2.getTextSize(words, cv2.FONT_HERSHEY_SIMPLEX, 0.55, 1)
-    _write(image, words, (WIDTH - width - 10, 22), PAPER)
+def _title(image: Image, words: Text) -> None:
+    _write(image, words, (WIDTH - written_px(words, LETTER_PX) - 10, 22), PAPER)
 
 
-def _write(image: Image, words: str, at: tuple[int, int], colour: Colour) -> None:
-    for ink, thickness in ((DARK, 3), (colour, 1)):
-        cv2.putText(image, words, at, cv2.FONT_HERSHEY_SIMPLEX, 0.55, ink, thickness, cv2.LINE_AA)
+def _write(image: Image, words: Text, at: tuple[int, int], colour: Colour) -> None:
+    """With a dark rim, so that it is seen before anything."""
+    for right, down in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        write(image, words, (at[0] + right, at[1] + down), DARK, LETTER_PX)
+    write(image, words, at, colour, LETTER_PX)

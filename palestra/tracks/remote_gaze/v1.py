@@ -31,7 +31,7 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import Reduce, among, growth_of_means, mean_of_means
-from palestra.text import read_phrases
+from palestra.text import Words, say, say_as, sentences, words_of
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.answers import read_answers, write_answers
 from palestra.tracks.remote_gaze.eyediap.measures import POINT, RAYS, judged, measured, unanswered, with_truth
@@ -49,7 +49,23 @@ PUBLISHED: dict[str, dict[str, dict[str, float]]] = {
 }
 
 VIDEOS: dict[eyediap.Which, str] = {"rgb_vga": "VGA", "rgb_hd": "HD", "depth": "D"}
-CHINESE = read_phrases(Path(__file__).with_name("zh.toml"))
+LABELS: dict[str, Words] = {
+    "experiment": say("experiment"),
+    "own": say_as("experiment", "own"),
+    "others": say_as("experiment", "others"),
+    "elsewhere": say_as("experiment", "elsewhere"),
+    "still": say_as("experiment", "still"),
+    "moving": say_as("experiment", "moving"),
+    "evaluation": say("evaluation"),
+    "evaluated": say("evaluated"),
+    "no target": say("no target"),
+    "no head": say("no head"),
+    "not looking": say("not looking"),
+    "head pose": say("head pose"),
+    "learnt from": say("learnt from"),
+    "condition": say_as("recording", "condition"),
+    "head": say_as("recording", "head"),
+}
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -180,9 +196,9 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
     blind = rows.group_by("session").agg(pl.col("truth_left_vx").is_null().all()).filter("truth_left_vx")
     if not blind.is_empty():
         refuse(
-            f"{data}, session {blind['session'].sort()[0]}",
-            "no target in any tested frame",
-            "the targets, which whoever is tested does not get",
+            say("{data}, session {sort}", data=data, sort=blind["session"].sort()[0]),
+            say("no target in any tested frame"),
+            say("the targets, which whoever is tested does not get"),
         )
     shown = ("yaw_deg", "pitch_deg", "head_yaw_deg", "head_pitch_deg", "evaluation", "inside_hull")
     own_columns = [name for name in rows.columns if name.startswith(studying.HIDDEN)]
@@ -233,8 +249,9 @@ def metrics(protocol: Protocol) -> tuple[Metric, ...]:
 
 def _of_experiment(name: str) -> Metric:
     found = _over_sessions("error_deg", pl.col("experiment") == name)
-    title, title_zh = f"experiment {name}", f"实验“{CHINESE.get(name, name)}”"
-    return Metric(f"{name.lower().replace('-', '_')}_deg", "deg", "lower", found, title, title_zh)
+    # In English as it is declared, so that a name stays one word.
+    title = say("experiment {name}", name=Words(name, words_of(LABELS.get(name, name)).zh))
+    return Metric(f"{name.lower().replace('-', '_')}_deg", "deg", "lower", found, title.en, title.zh)
 
 
 def _evaluated() -> pl.Expr:
@@ -254,12 +271,13 @@ def charts(rows: pl.DataFrame) -> "list[Block]":
     if kept.is_empty():
         return []
     yaw, pitch, error = (kept[name].to_numpy() for name in ("head_yaw_deg", "head_pitch_deg", "error_deg"))
-    return [direction_map(yaw, pitch, error, "mean angle (°)", "Error over head pose")]
+    return [direction_map(yaw, pitch, error, say("mean angle (°)"), say("Error over head pose"))]
 
 
 def describe(data: Path) -> "list[Block]":
     """The sessions that there are, and what was annotated."""
     from palestra.records import Table
+    from palestra.report import column_title
 
     rows: list[list[str | int]] = []
     for name in eyediap.sessions(data):
@@ -268,8 +286,9 @@ def describe(data: Path) -> "list[Block]":
         tracked = table.filter(pl.col("tx").is_not_null()).height
         videos = (title for which, title in VIDEOS.items() if eyediap.has_video(data, name, which))
         rows.append([str(name), name.person, table.height, tracked, *states, " + ".join(videos)])
-    columns = ["Session", "Person", "Frames", "Head tracked", "Blink", "Not looking", "Videos"]
-    return [Table("Sessions", columns, rows)]
+    columns = [say_as("recording", "Session"), *map(column_title, ("person", "frames")), say("Head tracked"),
+               column_title("blink"), say("Not looking"), say_as("files", "Videos")]  # fmt: skip
+    return [Table(say_as("recording", "Sessions"), columns, rows)]
 
 
 def picture(data: Path, row: Mapping[str, Any]) -> NDArray[np.uint8]:
@@ -289,7 +308,13 @@ def still(data: Path, what: str) -> NDArray[np.uint8]:
     name = eyediap.name_of(session)
     count = eyediap.frame_count(data, name)
     if frame and not (frame.isdecimal() and int(frame) < count):
-        refuse(what, f"frame {clip(frame)}", f"a frame from 0 to {count - 1}, as {session}/{count // 2}")
+        refuse(
+            what,
+            say("frame {frame}", frame=clip(frame)),
+            say(
+                "a frame from 0 to {value}, as {session}/{value2}", value=count - 1, session=session, value2=count // 2
+            ),
+        )
     return drawn(data, name, int(frame) if frame else count // 2)
 
 
@@ -328,10 +353,10 @@ def track(settings: Settings) -> Track:
             charts=charts,
             direction=("yaw_deg", "pitch_deg"),
             picture=picture,
-            pictured="Orange: the way to the target. Blue: the answer.",
+            pictured=sentences(say("Orange: the way to the target."), say("Blue: the answer.")),
             film=film,
             still=still,
-            chinese=CHINESE,
+            labels=LABELS,
         ),
         settings=RuleSettings(settings, track),
     )

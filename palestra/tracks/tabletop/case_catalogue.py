@@ -10,6 +10,7 @@ import msgspec
 from palestra.contest.match import Case, Goal, Group, Sheet, Thing
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.groups import GROUP_TITLES
 from palestra.tracks.tabletop.reference_layout import recorded
 from palestra.tracks.tabletop.simulator import case as table_case
 from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
@@ -17,13 +18,6 @@ from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_
 from palestra.tracks.tabletop.simulator.objects import CLEARANCE, COLOURS, KINDS, Scene, half_extents, height_of
 from palestra.tracks.tabletop.simulator.objects import Thing as Placed
 
-GROUP_TITLES = {
-    "pick": Words("Pick", "抓取"),
-    "place": Words("Place", "放置"),
-    "stack": Words("Stack", "堆叠"),
-    "insert": Words("Insert", "插入"),
-    "long": Words("Long tasks", "长程任务"),
-}
 _Key = tuple[str, str, tuple[float, ...], int]  # kind, colour, size, and which of those alike in one scene
 
 

@@ -12,10 +12,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from palestra.records import Block, Cell, Chart, Gallery, Table, Text
-from palestra.report import ACCENT, FAINT, SECOND, Image, beside, drawn, svg
-from palestra.text import Words
+from palestra.records import Block, Cell, Chart, Gallery, Table
+from palestra.report import ACCENT, FAINT, SECOND, Drawn, Image, beside, column_title, drawn, label, svg
+from palestra.text import Text, Words, clipped, say, say_as, sentences
 from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.groups import GROUP_TITLES
 from palestra.tracks.tabletop.simulator.case import Case
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def by_group(rows: pl.DataFrame) -> Chart:
     """Each case's score, in its group."""
     from matplotlib.figure import Figure
 
-    groups = rows["group"].unique(maintain_order=True).to_list()
+    text, groups = Drawn(), rows["group"].unique(maintain_order=True).to_list()
     figure = Figure(figsize=(8.4, 3.0))
     axes = figure.subplots()
     for place, group in enumerate(groups):
@@ -40,9 +41,11 @@ def by_group(rows: pl.DataFrame) -> Chart:
         axes.bar(place, values.mean(), 0.72, color=FAINT, zorder=1)
         axes.plot(place + spread, values, "o", color=ACCENT, markersize=6, zorder=3, clip_on=False)
         axes.annotate(f"{values.mean():.0%}", (place, 1.04), ha="center", fontsize=9, annotation_clip=False)
-    axes.set(xticks=range(len(groups)), xticklabels=groups, ylim=(0, 1.12), ylabel="share of sub-goals met")
+    axes.set_xticks(range(len(groups)), [text(label(group, GROUP_TITLES)) for group in groups])
+    axes.set(ylim=(0, 1.12), ylabel=text(say("share of sub-goals met")))
     axes.grid(True, axis="y", zorder=0)
-    return Chart("Scores by group", svg(figure), "Bars: the mean of a group. Dots: its cases.")
+    note = sentences(say("Bars: the mean of a group."), say("Dots: its cases."))
+    return Chart(say("Scores by group"), svg(figure), note, text.chinese)
 
 
 def cases_table(rows: pl.DataFrame) -> Table:
@@ -52,10 +55,12 @@ def cases_table(rows: pl.DataFrame) -> Table:
         case = msgspec.json.decode(row["truth_case"], type=Case)
         held = set(filter(None, str(row.get("held") or "").split(",")))
         unmet = [goal for goal in case.goals if goal.id not in held]
-        said = Words(" ".join(goal.en for goal in unmet), "".join(goal.zh for goal in unmet)) if unmet else None
-        cells.append([row["trial"], row["group"], f"{row['met']} of {row['total']}", _ms(row), said])
-    columns = ["Case", "Group", "Met", "Time (ms)", "Not met"]
-    return Table("Cases", columns, cells, "The total is compared in whole seconds.", alone=True)
+        said = sentences(*(Words(goal.en, goal.zh) for goal in unmet)) if unmet else None
+        share = say("{count} of {total}", count=row["met"], total=row["total"])
+        cells.append([row["trial"], label(row["group"], GROUP_TITLES), share, _ms(row), said])
+    columns = [*map(column_title, ("case", "group")), say_as("sub-goals", "Met"), say("Time (ms)"), say("Not met")]
+    note = say("The total is compared in whole seconds.")
+    return Table(column_title("cases"), columns, cells, note, alone=True)
 
 
 def _ms(row: Mapping[str, Any]) -> int | None:
@@ -64,7 +69,7 @@ def _ms(row: Mapping[str, Any]) -> int | None:
 
 def met(row: Mapping[str, Any]) -> Words:
     """What a case came to."""
-    return Words(f"{row['met']} of {row['total']} sub-goals met", f"达成 {row['met']}/{row['total']} 个子目标")
+    return say("{row} of {row2} sub-goals met", row=row["met"], row2=row["total"])
 
 
 def start_and_end(row: Mapping[str, Any]) -> Image:
@@ -112,7 +117,7 @@ def timeline(review: Review) -> Chart:
     """When each sub-goal of a case held."""
     from matplotlib.figure import Figure
 
-    goals = review.case.goals
+    text, goals = Drawn(), review.case.goals
     figure = Figure(figsize=(8.4, 0.9 + 0.34 * len(goals)))
     axes = figure.subplots()
     for place, goal in enumerate(goals):
@@ -121,20 +126,16 @@ def timeline(review: Review) -> Chart:
         first = review.first_s[goal.id]
         if first is not None:
             axes.plot([first], [place], "|", color=SECOND, markersize=14, markeredgewidth=2, zorder=3)
-    axes.set(yticks=range(len(goals)), yticklabels=[_short(goal.en, LETTERS) for goal in goals], xlabel="time (s)")
-    axes.set(xlim=(0, max(len(review.held) / 20, 1.0)), ylim=(len(goals) - 0.5, -0.5))
+    short = [Words(clipped(goal.en, LETTERS), clipped(goal.zh, LETTERS_ZH)) for goal in goals]
+    axes.set_yticks(range(len(goals)), map(text, short))
+    axes.set(xlabel=text(say("time (s)")), xlim=(0, max(len(review.held) / 20, 1.0)), ylim=(len(goals) - 0.5, -0.5))
     axes.grid(True, axis="x", zorder=0)
-    words = {_short(goal.en, LETTERS): _short(goal.zh, LETTERS_ZH) for goal in goals}
-    note = "Blue: the sub-goal holds. Orange: it holds for the first time."
-    return Chart(_named(review.case), svg(figure), note, words)
+    note = sentences(say("Blue: the sub-goal holds."), say("Orange: it holds for the first time."))
+    return Chart(_named(review.case), svg(figure), note, text.chinese)
 
 
 def _named(case: Case) -> Words:
     return Words(f"{case.id}: {case.said('en')}", f"{case.id}：{case.said('zh')}")
-
-
-def _short(words: str, most: int) -> str:
-    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def _stretches(held: Any) -> list[tuple[int, int]]:
@@ -153,13 +154,15 @@ def data_blocks(data: Path) -> list[Block]:
     def count(group: str, which: str) -> int:
         return int(counts.filter(group=group, set=which)["len"].sum())
 
-    rows: list[list[Cell]] = [[group, count(group, "practice"), count(group, "hidden")] for group in groups]
+    rows: list[list[Cell]] = [
+        [label(group, GROUP_TITLES), count(group, "practice"), count(group, "hidden")] for group in groups
+    ]
     cases = on_disk.read_cases(data, False)
     chosen = cases[:: max(math.ceil(len(cases) / 8), 1)]
     pictures: list[tuple[Text, bytes]] = [(_named(case), png(beside(*_views(case)))) for case in chosen]
-    said: list[list[Cell]] = [[case.id, Words.same(case.said("en")), Words.same(case.said("zh"))] for case in cases]
+    said: list[list[Cell]] = [[case.id, case.said("en"), case.said("zh")] for case in cases]
     return [
-        Table("Cases", ["Group", "To practise on", "Hidden"], rows),
-        Gallery("Practice cases at their start", pictures),
-        Table("What is wished for", ["Case", Words.same("Instruction"), Words.same("指令")], said, alone=True),
+        Table(column_title("cases"), [column_title("group"), say("To practise on"), say_as("cases", "Hidden")], rows),
+        Gallery(say("Practice cases at their start"), pictures),
+        Table(say("What is wished for"), [column_title("case"), "Instruction", "指令"], said, alone=True),
     ]

@@ -17,6 +17,7 @@ import polars as pl
 
 from palestra.errors import clip, refuse
 from palestra.formats import FileFaults, read_bytes, read_once, shown_name, write_bytes
+from palestra.text import OR, joined, say
 from palestra.tracks.tabletop.format_checks import check_case, check_goals
 from palestra.tracks.tabletop.simulator.cameras import calibration
 from palestra.tracks.tabletop.simulator.case import GROUPS
@@ -111,20 +112,22 @@ def _index_in(file: Path) -> pl.DataFrame:
     try:
         table = pl.read_csv(read_bytes(file, MAX_INDEX_BYTES), infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        refuse(shown_name(file), str(error).splitlines()[0], "a CSV with case,group,set")
+        refuse(shown_name(file), str(error).splitlines()[0], say("a CSV with case,group,set"))
     if table.columns != ["case", "group", "set"]:
-        refuse(shown_name(file), f"the columns {clip(','.join(table.columns))}", "case,group,set")
+        refuse(shown_name(file), say("the columns {clip}", clip=clip(",".join(table.columns))), say("case,group,set"))
     faults, seen = FileFaults(file), set[str]()
     for row, (name, group, which) in enumerate(table.rows(), 1):
-        where = faults.at(f"row {row}")
+        where = faults.at(say("row {row}", row=row))
         if not CASE_ID.fullmatch(name or ""):
-            faults.add(where, f"the case {clip(name)}", "a name like pick-p1")
+            faults.add(where, say("the case {name}", name=clip(name)), say("a name like pick-p1"))
         if name in seen:
-            faults.add(where, f"the case {clip(name)} again", "each case once")
+            faults.add(where, say("the case {name} again", name=clip(name)), say("each case once"))
         if group not in GROUPS:
-            faults.add(where, f"the group {clip(group)}", f"one of {', '.join(GROUPS)}")
+            faults.add(
+                where, say("the group {group}", group=clip(group)), say("one of {groups}", groups=", ".join(GROUPS))
+            )
         if which not in SETS:
-            faults.add(where, f"the set {clip(which)}", " or ".join(SETS))
+            faults.add(where, say("the set {which}", which=clip(which)), joined(SETS, OR))
         seen.add(name)
     faults.finish()
     return table
@@ -147,11 +150,11 @@ def read_case(file: Path) -> Case:
     case = Case(found.id, found.group, found.hidden, found.instruction, scene, goals)
     faults = FileFaults(file)
     if not CASE_ID.fullmatch(case.id) or case.id != Path(file).stem:
-        faults.add(faults.at("id"), clip(case.id), "the file's own name, like pick-p1")
+        faults.add(faults.at("id"), clip(case.id), say("the file's own name, like pick-p1"))
     if case.hidden == (found.goals is not None):
-        has = "sub-goals in a hidden case" if case.hidden else "no sub-goals"
+        has = say("sub-goals in a hidden case") if case.hidden else say("no sub-goals")
         faults.add(
-            faults.at("goals"), has, "sub-goals in practice cases alone; hidden ones have them in truth/goals.json"
+            faults.at("goals"), has, say("sub-goals in practice cases alone; hidden ones have them in truth/goals.json")
         )
     check_case(case, faults)
     faults.finish()
@@ -168,7 +171,7 @@ def read_goals(data: Path, cases: Iterable[Case]) -> dict[str, tuple[SubGoal, ..
             goals[case.id] = tuple(map(_goal, found[case.id]))
             check_goals(goals[case.id], case.scene, faults, f"{case.id}")
         else:
-            faults.add(faults.at(case.id), "nothing", "the sub-goals of every hidden case")
+            faults.add(faults.at(case.id), say("nothing"), say("the sub-goals of every hidden case"))
     faults.finish()
     return goals
 
@@ -186,7 +189,7 @@ def _decode(file: Path, max_bytes: int, kind: type[T]) -> T:
         # The message of a wrong field ends in its place: … - at `$.scene.things[0].yaw`
         what, _, place = str(error).partition(" - at ")
         where = shown_name(file) + (f": {place.strip('`').removeprefix('$.')}" if place else "")
-        refuse(where, clip(what, 120), "JSON as the cases that 'palestra make' writes have it")
+        refuse(where, clip(what, 120), say("JSON as the cases that 'palestra make' writes have it"))
 
 
 def _readable(value: Any) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from palestra.errors import clip
 from palestra.formats import FileFaults
+from palestra.text import joined, say
 from palestra.tracks.tabletop.simulator.arm import BASE, HIGH, JOINTS, LOW
 from palestra.tracks.tabletop.simulator.case import GROUPS, Case
 from palestra.tracks.tabletop.simulator.goals import RULES, SubGoal
@@ -29,7 +30,7 @@ OWN_NAMES = ("world", "hand", "arm", "table", "floor", "arm_base", "finger_left"
 def check_case(case: Case, faults: FileFaults) -> None:
     """Note all that is wrong with a case."""
     if case.group not in GROUPS:
-        faults.add(faults.at("group"), clip(case.group), f"one of {', '.join(GROUPS)}")
+        faults.add(faults.at("group"), clip(case.group), say("one of {groups}", groups=", ".join(GROUPS)))
     for language in sorted({*LANGUAGES, *case.instruction}):
         _check_wordings(language, case.instruction.get(language, ()), faults)
     if _check_things(case.scene.things, faults):
@@ -43,18 +44,24 @@ def check_case(case: Case, faults: FileFaults) -> None:
 def check_goals(goals: tuple[SubGoal, ...], scene: Scene, faults: FileFaults, place: str) -> None:
     """Note all that is wrong with sub-goals, which must be about the scene's things."""
     if not 1 <= len(goals) <= MOST_GOALS:
-        faults.add(faults.at(place), f"{len(goals)} sub-goals", f"1 to {MOST_GOALS}")
+        faults.add(
+            faults.at(place),
+            say("{number} sub-goals", number=len(goals)),
+            say("1 to {most_goals}", most_goals=MOST_GOALS),
+        )
     kinds = {thing.id: thing.kind for thing in scene.things}
     for number, goal in enumerate(goals):
         where = f"{place}[{number}]"
         if not ID.fullmatch(goal.id) or goal.id in {other.id for other in goals[:number]}:
-            faults.add(faults.at(f"{where}.id"), clip(goal.id), "a name of its own, like g1")
+            faults.add(faults.at(f"{where}.id"), clip(goal.id), say("a name of its own, like g1"))
         for language in LANGUAGES:
             if not _is_text(getattr(goal, language)):
-                faults.add(faults.at(f"{where}.{language}"), clip(getattr(goal, language)), "one line of text")
+                faults.add(faults.at(f"{where}.{language}"), clip(getattr(goal, language)), say("one line of text"))
         if not 1 <= len(goal.any_of) <= MOST_WAYS or not all(1 <= len(way) <= MOST_WAYS for way in goal.any_of):
             faults.add(
-                faults.at(f"{where}.any_of"), "no or too many conditions", f"1 to {MOST_WAYS} ways of 1 to {MOST_WAYS}"
+                faults.at(f"{where}.any_of"),
+                say("no or too many conditions"),
+                say("1 to {most_ways} ways of 1 to {most_ways}", most_ways=MOST_WAYS),
             )
         for way in goal.any_of:
             for condition in way:
@@ -63,31 +70,47 @@ def check_goals(goals: tuple[SubGoal, ...], scene: Scene, faults: FileFaults, pl
 
 def _check_condition(rule: str, of: tuple[str, ...], kinds: dict[str, str], faults: FileFaults, place: str) -> None:
     if rule not in RULES:
-        faults.add(faults.at(place), f"the rule {clip(rule)}", f"one of {', '.join(RULES)}")
+        faults.add(
+            faults.at(place), say("the rule {rule}", rule=clip(rule)), say("one of {rules}", rules=", ".join(RULES))
+        )
         return
     allowed, most = RULES[rule].kinds, RULES[rule].most
     if not len(allowed) <= len(of) <= most or len(set(of)) != len(of):
         count = str(most) if most == len(allowed) else f"{len(allowed)} to {most}"
-        faults.add(faults.at(place), f"{rule} of {clip(', '.join(of))}", f"{count} different things")
+        faults.add(
+            faults.at(place),
+            say("{rule} of {clip}", rule=rule, clip=clip(", ".join(of))),
+            say("{count} different things", count=count),
+        )
         return
     for number, name in enumerate(of):
         fitting = allowed[min(number, len(allowed) - 1)]
         if name not in kinds:
-            faults.add(faults.at(place), f"a thing {clip(name)} in {rule}", f"one of {', '.join(kinds) or 'no things'}")
+            faults.add(
+                faults.at(place),
+                say("a thing {name} in {rule}", name=clip(name), rule=rule),
+                say("one of {value}", value=", ".join(kinds) or "no things"),
+            )
         elif kinds[name] not in fitting:
             faults.add(
-                faults.at(place), f"{clip(name)}, a {clip(kinds[name])}, in {rule}", f"one of {', '.join(fitting)}"
+                faults.at(place),
+                say("{name}, a {clip}, in {rule}", name=clip(name), clip=clip(kinds[name]), rule=rule),
+                say("one of {fitting}", fitting=", ".join(fitting)),
             )
 
 
 def _check_wordings(language: str, wordings: tuple[str, ...], faults: FileFaults) -> None:
     where = faults.at(f"instruction.{clip(language)}")
     if language not in LANGUAGES:
-        faults.add(where, "a language that nobody here speaks", " and ".join(LANGUAGES))
+        faults.add(where, say("a language that nobody here speaks"), joined(LANGUAGES, say(" and ")))
     elif not 1 <= len(wordings) <= MOST_WORDINGS:
-        faults.add(where, f"{len(wordings)} wordings", f"1 to {MOST_WORDINGS}")
+        faults.add(
+            where,
+            say("{number} wordings", number=len(wordings)),
+            say("1 to {most_wordings}", most_wordings=MOST_WORDINGS),
+        )
     elif bad := [text for text in wordings if not _is_text(text)]:
-        faults.add(where, clip(bad[0]), f"one line of 1 to {MOST_LETTERS} letters")
+        faults.add(where, clip(bad[0]), say("one line of 1 to {most_letters} letters", most_letters=MOST_LETTERS))
 
 
 def _is_text(text: str) -> bool:
@@ -98,22 +121,30 @@ def _check_things(things: tuple[Thing, ...], faults: FileFaults) -> bool:
     """Whether each thing by itself is one that we know."""
     before = faults.count
     if not 1 <= len(things) <= MOST_THINGS:
-        faults.add(faults.at("scene.things"), f"{len(things)} things", f"1 to {MOST_THINGS}")
+        faults.add(
+            faults.at("scene.things"),
+            say("{number} things", number=len(things)),
+            say("1 to {most_things}", most_things=MOST_THINGS),
+        )
         return False
     for number, thing in enumerate(things):
         where = f"scene.things[{number}]"
         if not ID.fullmatch(thing.id) or thing.id in OWN_NAMES or thing.id.startswith(("arm_", "joint_", "finger_")):
-            faults.add(faults.at(f"{where}.id"), clip(thing.id), "small letters, digits and _, like red_block")
+            faults.add(faults.at(f"{where}.id"), clip(thing.id), say("small letters, digits and _, like red_block"))
         elif thing.id in {other.id for other in things[:number]}:
-            faults.add(faults.at(f"{where}.id"), f"{clip(thing.id)} again", "each id once")
+            faults.add(faults.at(f"{where}.id"), say("{id} again", id=clip(thing.id)), say("each id once"))
         if thing.colour not in COLOURS:
-            faults.add(faults.at(f"{where}.colour"), clip(thing.colour), f"one of {', '.join(COLOURS)}")
+            faults.add(
+                faults.at(f"{where}.colour"), clip(thing.colour), say("one of {colours}", colours=", ".join(COLOURS))
+            )
         if not all(map(math.isfinite, (*thing.position, thing.yaw))) or abs(thing.yaw) > math.pi:
             faults.add(
-                faults.at(where), "a position or yaw beyond all bounds", "metres, and a yaw from -3.1416 to 3.1416"
+                faults.at(where),
+                say("a position or yaw beyond all bounds"),
+                say("metres, and a yaw from -3.1416 to 3.1416"),
             )
         if thing.kind not in KINDS:
-            faults.add(faults.at(f"{where}.kind"), clip(thing.kind), f"one of {', '.join(KINDS)}")
+            faults.add(faults.at(f"{where}.kind"), clip(thing.kind), say("one of {kinds}", kinds=", ".join(KINDS)))
         else:
             _check_size(thing, faults, f"{where}.size")
     return faults.count == before
@@ -123,12 +154,18 @@ def _check_size(thing: Thing, faults: FileFaults, place: str) -> None:
     sizes = KINDS[thing.kind].sizes
     if len(thing.size) != len(sizes):
         faults.add(
-            faults.at(place), f"{len(thing.size)} numbers", f"{len(sizes)} for a {thing.kind}: {', '.join(sizes)}"
+            faults.at(place),
+            say("{number} numbers", number=len(thing.size)),
+            say("{number} for a {kind}: {sizes}", number=len(sizes), kind=thing.kind, sizes=", ".join(sizes)),
         )
         return
     for value, (name, (low, high)) in zip(thing.size, sizes.items(), strict=True):
         if not low <= value <= high:
-            faults.add(faults.at(place), f"a {thing.kind} with {name} {value:g}", f"{low:g} to {high:g} m")
+            faults.add(
+                faults.at(place),
+                say("a {kind} with {name} {value:g}", kind=thing.kind, name=name, value=value),
+                say("{low:g} to {high:g} m", low=low, high=high),
+            )
 
 
 def _check_layout(things: tuple[Thing, ...], faults: FileFaults) -> None:
@@ -137,15 +174,26 @@ def _check_layout(things: tuple[Thing, ...], faults: FileFaults) -> None:
         where = faults.at(f"scene.things[{number}].position")
         if not on_the_table(thing):
             faults.add(
-                where, f"{thing.id} beyond the table's edge", "all of it on the table, 1.0 m along x and 1.5 m along y"
+                where,
+                say("{id} beyond the table's edge", id=thing.id),
+                say("all of it on the table, 1.0 m along x and 1.5 m along y"),
             )
         elif overlap(thing, base):
             faults.add(
-                where, f"{thing.id} where the arm stands", f"{BASE_RADIUS} m or more from ({BASE[0]}, {BASE[1]})"
+                where,
+                say("{id} where the arm stands", id=thing.id),
+                say(
+                    "{base_radius} m or more from ({base}, {base2})",
+                    base_radius=BASE_RADIUS,
+                    base=BASE[0],
+                    base2=BASE[1],
+                ),
             )
         for other in things[:number]:
             if overlap(thing, other):
-                faults.add(where, f"{thing.id} overlapping {other.id}", "things that do not touch")
+                faults.add(
+                    where, say("{id} overlapping {id2}", id=thing.id, id2=other.id), say("things that do not touch")
+                )
 
 
 def _check_settled(scene: Scene, faults: FileFaults) -> None:
@@ -153,16 +201,24 @@ def _check_settled(scene: Scene, faults: FileFaults) -> None:
     for name in sorted({*free, *scene.settled}):
         where, pose = faults.at(f"scene.settled.{clip(name)}"), scene.settled.get(name)
         if name not in free:
-            faults.add(where, "a pose of something that is not there or does not move", f"one of {', '.join(free)}")
+            faults.add(
+                where,
+                say("a pose of something that is not there or does not move"),
+                say("one of {free}", free=", ".join(free)),
+            )
         elif pose is None:
-            faults.add(where, "no pose", "where every thing that moves came to rest")
+            faults.add(where, say("no pose"), say("where every thing that moves came to rest"))
         elif len(pose) != 7 or not all(map(math.isfinite, pose)):
-            faults.add(where, f"{len(pose)} numbers", "7 finite ones: x, y, z and a quaternion w, x, y, z")
+            faults.add(
+                where,
+                say("{number} numbers", number=len(pose)),
+                say("7 finite ones: x, y, z and a quaternion w, x, y, z"),
+            )
         elif not _rests_where_put(pose, free[name]):
             faults.add(
                 where,
-                "a pose that leans, hovers or is elsewhere",
-                "upright, on the table, at the thing's position and yaw",
+                say("a pose that leans, hovers or is elsewhere"),
+                say("upright, on the table, at the thing's position and yaw"),
             )
 
 
@@ -186,4 +242,6 @@ def _check_arm(joints: tuple[float, ...], faults: FileFaults) -> None:
     )
     if not inside:
         limits = ", ".join(f"{low:g} to {high:g}" for low, high in zip(LOW, HIGH, strict=True))
-        faults.add(faults.at("scene.arm"), clip(list(joints)), f"{JOINTS} angles: {limits}")
+        faults.add(
+            faults.at("scene.arm"), clip(list(joints)), say("{joints} angles: {limits}", joints=JOINTS, limits=limits)
+        )

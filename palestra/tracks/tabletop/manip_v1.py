@@ -38,8 +38,9 @@ from palestra.records import (
     Track,
 )
 from palestra.reduce import mean_of
-from palestra.text import Words, read_phrases
+from palestra.text import Words, say
 from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.groups import GROUP_TITLES
 from palestra.tracks.tabletop.settings import PERIOD_S, Settings
 
 if TYPE_CHECKING:
@@ -277,10 +278,10 @@ def track(settings: Settings) -> Track:
         display=Display(
             error="error",
             groups=("group",),
-            chinese=read_phrases(Path(__file__).with_name("zh.toml")),
+            labels=GROUP_TITLES,
             charts=charts,
             picture=picture,
-            pictured="From the left: the table at the start, from the side and from above, and then at the end.",
+            pictured=say("From the left: the table at the start, from the side and from above, and then at the end."),
             caption=caption,
             film=partial(film, settings=settings),
             review=partial(review, settings=settings),
@@ -293,12 +294,20 @@ def track(settings: Settings) -> Track:
 def _require(settings: Settings) -> None:
     if settings.physics not in ("", PHYSICS):
         raise PalestraError(
-            f"tabletop-manip-v1 needs {settings.physics} for this; found {PHYSICS}. Install that version."
+            say(
+                "tabletop-manip-v1 needs {physics} for this; found {physics2}. Install that version.",
+                physics=settings.physics,
+                physics2=PHYSICS,
+            )
         )
     if not PERIOD_S <= settings.limit_s <= 3600 or not math.isfinite(settings.limit_s):
-        raise PalestraError(f"tabletop-manip-v1, limit_s: found {settings.limit_s}, expected seconds up to 3600.")
+        raise PalestraError(
+            say("tabletop-manip-v1, limit_s: found {limit_s}, expected seconds up to 3600.", limit_s=settings.limit_s)
+        )
     if not 32 <= settings.size <= 1024:
-        raise PalestraError(f"tabletop-manip-v1, size: found {settings.size}, expected 32 to 1024 pixels.")
+        raise PalestraError(
+            say("tabletop-manip-v1, size: found {size}, expected 32 to 1024 pixels.", size=settings.size)
+        )
 
 
 TRACK = track(Settings())

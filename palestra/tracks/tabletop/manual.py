@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from palestra.contest.manual import Block, Cell, Drawing, Grid, Heading, Prose, Section
-from palestra.text import Words
+from palestra.text import Words, say
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.case_catalogue import (
     GROUP_TITLES,
@@ -26,7 +26,7 @@ from palestra.tracks.tabletop.simulator.cameras import CAMERAS, calibration
 from palestra.tracks.tabletop.simulator.goals import ALWAYS_EN, ALWAYS_ZH, RULES
 from palestra.tracks.tabletop.simulator.objects import CLEARANCE, TABLE_LENGTH, TABLE_WIDTH, Thing
 
-CAMERA_WORDS = {"top": Words("top", "顶部"), "side": Words("side", "侧面"), "wrist": Words("wrist", "腕部")}
+CAMERA_WORDS = {"top": say("top"), "side": say("side"), "wrist": say("wrist")}
 
 
 def sections(data: Path, size: int) -> list[Section]:
@@ -52,19 +52,18 @@ def _criteria(cases: list[on_disk.Case]) -> Section:
     rows = tuple((Words(name), general(name)) for name in RULES)
     blocks: list[Block] = [
         Prose(always),
-        Grid((Words("condition", "条件"), Words("holds when", "成立标准")), rows),
-        Heading(Words("Practice cases", "练习用例")),
+        Grid((say("condition"), say("holds when")), rows),
+        Heading(say("Practice cases")),
         Prose(
-            Words(
-                "Cases of the match have other layouts, colours, objects and wordings. Their sub-goals use the "
-                "conditions above.",
-                "正式比赛用例的布局、颜色、物体和措辞均不同，其子目标使用上述条件。",
+            say(
+                "Cases of the match have other layouts, colours, objects and wordings. Their "
+                "sub-goals use the conditions above."
             )
         ),
     ]
     for case in cases:
         blocks += _case(case)
-    return Section("criteria", Words("Sub-goals and their criteria", "子目标及判定标准"), tuple(blocks))
+    return Section("criteria", say("Sub-goals and their criteria"), tuple(blocks))
 
 
 def _case(case: on_disk.Case) -> list[Block]:
@@ -73,7 +72,7 @@ def _case(case: on_disk.Case) -> list[Block]:
     return [
         Heading(Words(f"{case.id} · {title.en}", f"{case.id} · {title.zh}")),
         Prose(Words(f"“{case.said('en')}”", f"“{case.said('zh')}”")),
-        Grid((Words("sub-goal", "子目标"), Words("met when", "判定标准")), rows),
+        Grid((say("sub-goal"), say("met when")), rows),
     ]
 
 
@@ -83,17 +82,16 @@ def _case(case: on_disk.Case) -> list[Block]:
 def _equipment(cases: list[on_disk.Case], known: Catalogue) -> Section:
     blocks: list[Block] = [
         Grid((), _machines()),
-        Heading(Words("Numbered objects", "物品目录")),
+        Heading(say("Numbered objects")),
         Prose(
-            Words(
-                "Of the practice cases, the same for all teams. Sizes in millimetres: length × width × height, or "
-                "⌀ diameter × height.",
-                "练习用例所用物品，各队相同。尺寸单位为毫米：长 × 宽 × 高，或 ⌀ 直径 × 高。",
+            say(
+                "Of the practice cases, the same for all teams. Sizes in millimetres: length × "
+                "width × height, or ⌀ diameter × height."
             )
         ),
         _objects(cases, known),
     ]
-    return Section("equipment", Words("Equipment and objects", "设备与物品"), tuple(blocks))
+    return Section("equipment", say("Equipment and objects"), tuple(blocks))
 
 
 def _machines() -> tuple[tuple[Cell, ...], ...]:
@@ -101,16 +99,15 @@ def _machines() -> tuple[tuple[Cell, ...], ...]:
     base = ", ".join(f"{1000 * value:.0f}" for value in arm.BASE[:2])
     clear, opens = f"{1000 * CLEARANCE:.0f}", f"{1000 * arm.OPEN_WIDTH:.0f}"
     return (
-        (Words("table", "桌面"), f"{1000 * TABLE_WIDTH:.0f} × {1000 * TABLE_LENGTH:.0f} mm"),
-        (Words("axes", "坐标系"), Words("origin: the middle of its surface; x away from the arm, y to its left, z up",
-                                     "原点为桌面中心；x 远离机械臂，y 指向其左侧，z 向上")),
-        (Words("arm", "机械臂"), Words(f"7 joints; base at ({base}) mm", f"7 个关节；基座位于 ({base}) mm")),
-        (Words("joint limits", "关节范围"), f"{low}° … {high}°"),
-        (Words("joint speed", "关节速度"), f"≤ {arm.SPEED:g} rad/s"),
-        (Words("gripper", "夹爪"), Words(f"two fingers, opens to {opens} mm", f"两指，最大张开 {opens} mm")),
-        (Words("control", "控制"), f"{CONTROL_HZ} Hz"),
-        (Words("cameras", "相机"), Words("three RGB-D cameras: top, side, wrist", "三台 RGB-D 相机：顶部、侧面、腕部")),
-        (Words("pegs and sockets", "插销与孔座"), Words(f"{clear} mm of room on each side", f"单边间隙 {clear} mm")),
+        (say("table"), f"{1000 * TABLE_WIDTH:.0f} × {1000 * TABLE_LENGTH:.0f} mm"),
+        (say("axes"), say("origin: the middle of its surface; x away from the arm, y to its left, z up")),
+        (say("arm"), say("7 joints; base at ({base}) mm", base=base)),
+        (say("joint limits"), f"{low}° … {high}°"),
+        (say("joint speed"), f"≤ {arm.SPEED:g} rad/s"),
+        (say("gripper"), say("two fingers, opens to {opens} mm", opens=opens)),
+        (say("control"), f"{CONTROL_HZ} Hz"),
+        (say("cameras"), say("three RGB-D cameras: top, side, wrist")),
+        (say("pegs and sockets"), say("{clear} mm of room on each side", clear=clear)),
     )  # fmt: skip
 
 
@@ -118,8 +115,8 @@ def _objects(cases: list[on_disk.Case], known: Catalogue) -> Grid:
     numbers = {case.id: known.numbers(case.scene) for case in cases}
     examples = {numbers[case.id][thing.id]: thing for case in cases for thing in case.scene.things}
     head = (
-        Words("no.", "编号"), Words("kind", "种类"), Words("colour", "颜色"), Words("size, mm", "尺寸，mm"),
-        Words("hole, mm", "孔，mm"), Words("in cases", "用于"),
+        say("no."), say("kind"), say("colour"), say("size, mm"),
+        say("hole, mm"), say("in cases"),
     )  # fmt: skip
     rows = []
     for thing in known.things:
@@ -138,33 +135,26 @@ def _layouts(cases: list[on_disk.Case], known: Catalogue) -> Section:
     top = ", ".join(f"{1000 * value:.0f}" for value in CAMERAS["top"].place)
     whole = Drawing(
         overview(),
-        Words(
-            f"The table, 1:{TABLE_SCALE}, from above. A: the arm's base. T: the top camera at ({top}) mm. S: the side "
-            f"camera at ({side}) mm. Measures in millimetres.",
-            f"桌面俯视图，1:{TABLE_SCALE}。A：机械臂基座；T：顶部相机，位于 ({top}) mm；S：侧面相机，位于 ({side}) mm。"
-            "单位：毫米。",
-        ),
+        say("The table, 1:{table_scale}, from above. A: the arm's base. T: the top camera at "
+"({top}) mm. S: the side camera at ({side}) mm. Measures in millimetres.", table_scale=TABLE_SCALE, top=top, side=side),
     )  # fmt: skip
     blocks: list[Block] = [
         Prose(
-            Words(
-                "Printed at 100 %, drawings are to scale; the bar shows what a printer made of it. A stroke from an "
-                "object's number points along its own x axis.",
-                "按 100 % 打印时图纸即为标注比例；可用比例尺核对。编号处引出的短线表示物体自身的 x 轴方向。",
+            say(
+                "Printed at 100 %, drawings are to scale; the bar shows what a printer made of it. A "
+                "stroke from an object's number points along its own x axis."
             )
         ),
         whole,
     ]
     for case in cases:
         blocks += [Heading(Words(case.id, case.id)), *_layout(case, known)]
-    return Section("layouts", Words("Layouts of the practice cases", "练习用例布局图"), tuple(blocks))
+    return Section("layouts", say("Layouts of the practice cases"), tuple(blocks))
 
 
 def _layout(case: on_disk.Case, known: Catalogue) -> list[Block]:
-    caption = Words(
-        f"Layout of {case.id}, 1:{LAYOUT_SCALE}, grid 100 mm.", f"{case.id} 布局图，1:{LAYOUT_SCALE}，网格 100 mm。"
-    )
-    head = (Words("no.", "编号"), Words("object", "物品"), "x, mm", "y, mm", Words("turned, °", "转角，°"))
+    caption = say("Layout of {id}, 1:{layout_scale}, grid 100 mm.", id=case.id, layout_scale=LAYOUT_SCALE)
+    head = (say("no."), say("object"), "x, mm", "y, mm", say("turned, °"))
     names = {thing.number: thing.name for thing in known.things}
     numbers = known.numbers(case.scene)
     standing = sorted((numbers[thing.id], thing) for thing in case.scene.things)
@@ -184,25 +174,24 @@ def _cameras(size: int) -> Section:
     found = calibration(size)
     blocks: list[Block] = [
         Prose(
-            Words(
-                f"Pictures of {size} × {size} pixels, without distortion. Camera axes: x right, y down, z ahead. Pixel "
-                "centres are at half numbers. A pose maps camera axes to the world, of the wrist's camera to the hand "
-                "(the point between the fingertips, observed as hand_pose). Lengths in metres.",
-                f"图像为 {size} × {size} 像素，无畸变。相机坐标系：x 向右，y 向下，z 向前；像素中心位于半整数处。"
-                "位姿矩阵把相机坐标变换到世界坐标；腕部相机变换到手部（两指尖中点，即观测中的 hand_pose）。"
-                "长度单位为米。",
+            say(
+                "Pictures of {size} × {size} pixels, without distortion. Camera axes: x right, y "
+                "down, z ahead. Pixel centres are at half numbers. A pose maps camera axes to the "
+                "world, of the wrist's camera to the hand (the point between the fingertips, observed "
+                "as hand_pose). Lengths in metres.",
+                size=size,
             )
         )
     ]
     for name, one in found.items():
-        where = Words("to the hand", "到手部") if one["relative_to"] == "hand" else Words("to the world", "到世界")
+        where = say("to the hand") if one["relative_to"] == "hand" else say("to the world")
         title = CAMERA_WORDS[name]
         blocks += [
-            Heading(Words(f"Camera: {title.en}", f"{title.zh}相机")),
-            _matrix(one["intrinsics"], 3, Words("Intrinsics, pixels", "内参，像素")),
-            _matrix(one["pose"], 6, Words(f"Extrinsics, {where.en}", f"外参（{where.zh}）")),
+            Heading(say("Camera: {title}", title=title)),
+            _matrix(one["intrinsics"], 3, say("Intrinsics, pixels")),
+            _matrix(one["pose"], 6, say("Extrinsics, {where}", where=where)),
         ]
-    return Section("cameras", Words("Camera calibration", "相机标定"), tuple(blocks))
+    return Section("cameras", say("Camera calibration"), tuple(blocks))
 
 
 def _matrix(rows: list[list[float]], digits: int, caption: Words) -> Grid:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import msgspec
 import numpy as np
 import polars as pl
@@ -18,14 +17,15 @@ from palestra import console
 from palestra.errors import UnknownName
 from palestra.live import Recording
 from palestra.records import Film
-from palestra.report import DARK, GREEN, PAPER, Image, beside, write_film
+from palestra.report import DARK, GREEN, PAPER, Colour, Image, beside, wrapped, write, write_film
+from palestra.text import Text, Words
 from palestra.tracks.tabletop.episode import TableWorld
 from palestra.tracks.tabletop.simulator.case import Case
 from palestra.tracks.tabletop.simulator.goals import Progress
 
 RATE_HZ, EVERY = 10, 2  # pictures a second, and one of so many periods
 SIDE_PX = 480
-LINE_PX, LETTERS = 26, 88  # of the words under a film: the height of a line, and what fits into it
+LINE_PX, LETTER_PX, MARGIN_PX = 26, 17, 10  # of the words under a film
 
 Actions = Sequence[list[float] | None]
 
@@ -88,30 +88,17 @@ def _frames(case: Case, actions: Actions, who: str) -> Iterator[Image]:
 
 def _frame(world: TableWorld, progress: Progress, who: str) -> Image:
     pictures = beside(*(world.table.picture(name, SIDE_PX) for name in ("side", "top")))
-    lines = [
-        (f"{who}   {world.table.time_s:5.1f} s", DARK),
-        *((line, DARK) for line in _wrapped(world.case.said("en"))),
-    ]
+    width, wish = pictures.shape[1], Words(world.case.said("en"), world.case.said("zh"))
+    lines: list[tuple[Text, Colour]] = [(f"{who}   {world.table.time_s:5.1f} s", DARK)]
+    lines += [(line, DARK) for line in wrapped(wish, width - 2 * MARGIN_PX, LETTER_PX)]
     for goal in progress.goals:
         holds = progress.holding[goal.id]
-        lines.append((f"[{'x' if holds else ' '}] {goal.en}", GREEN if holds else DARK))
-    words = np.full((LINE_PX * len(lines) + 14, pictures.shape[1], 3), PAPER, np.uint8)
+        mark = "●" if holds else "○"
+        lines.append((Words(f"{mark} {goal.en}", f"{mark} {goal.zh}"), GREEN if holds else DARK))
+    words = np.full((LINE_PX * len(lines) + 14, width, 3), PAPER, np.uint8)
     for number, (line, colour) in enumerate(lines):
-        text = line.encode("ascii", "replace").decode()[: LETTERS + 4]
-        cv2.putText(
-            words, text, (10, LINE_PX * (number + 1) - 4), cv2.FONT_HERSHEY_SIMPLEX, 0.55, colour, 1, cv2.LINE_AA
-        )
+        write(words, line, (MARGIN_PX, LINE_PX * (number + 1) - 4), colour, LETTER_PX)
     return np.vstack([pictures, words])
-
-
-def _wrapped(text: str) -> list[str]:
-    lines, line = [], ""
-    for word in text.split():
-        if len(line) + len(word) + 1 > LETTERS:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}".strip()
-    return [*lines, line]
 
 
 def write_films(run: Recording, truth: pl.DataFrame, folder: Path) -> list[Path]:

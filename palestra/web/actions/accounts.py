@@ -8,7 +8,8 @@ from palestra.contest.decisions import teams
 from palestra.contest.log import new_id
 from palestra.contest.rules import Role
 from palestra.contest.storage import writing
-from palestra.errors import Told, TooOften
+from palestra.errors import PalestraError, TooOften
+from palestra.text import say
 from palestra.web.actions.registry import Done, Nothing, action
 from palestra.web.auth import Caller
 from palestra.web.site import Site, in_thread
@@ -76,14 +77,11 @@ def _sign_in(site: Site, caller: Caller, data: SignIn) -> Done:
     engine, now = site.contest.engine, site.now
     wait = rate_limit.start_sign_in(engine, data.name.lower(), caller.address, now)
     if wait:
-        raise TooOften(
-            f"Too many tries. Wait {wait // 1000 + 1} s, then try again.",
-            f"尝试次数过多。请等待 {wait // 1000 + 1} 秒后重试。",
-        )
+        raise TooOften(say("Too many tries. Wait {value} s, then try again.", value=wait // 1000 + 1))
     account = site.state.names.get(data.name.lower(), "")
     right = passwords.check(engine, account, data.password)
     if not right or site.state.accounts[account].closed:
-        raise Told("This name and this password do not belong together.", "用户名或密码不正确。")
+        raise PalestraError(say("This name and this password do not belong together."))
     rate_limit.end_sign_in(engine, data.name.lower(), caller.address, now)
     with writing(engine) as connection:
         secret, _ = tokens.start_session(connection, account, now, caller.secret)
@@ -116,8 +114,7 @@ async def register(site: Site, caller: Caller, data: Register) -> Done:
         )
         if wait:
             raise TooOften(
-                f"Too many accounts from this address. Try again in {wait // 60_000 + 1} min.",
-                f"该网络地址注册的账号过多。请在 {wait // 60_000 + 1} 分钟后重试。",
+                say("Too many accounts from this address. Try again in {value} min.", value=wait // 60000 + 1)
             )
         account, password = new_id("a"), _hashed(site, data.password, data.name)
         return _make_account(site, caller, account, data.name, "member", data.email, password)
@@ -166,10 +163,7 @@ def _use_link(site: Site, caller: Caller, data: UseLink) -> Done:
     now = site.now
     link = tokens.find(site.contest.engine, "link", data.link, now)
     if link is None or link.scopes not in (("found",), ("reset",)):
-        raise Told(
-            "This link is not valid any more. Ask the organiser for another one.",
-            "链接已失效。请向主办方索取新的链接。",
-        )
+        raise PalestraError(say("This link is not valid any more. Ask the organiser for another one."))
     if link.scopes == ("found",):
         password, account = _hashed(site, data.password, data.name), new_id("a")
         return _make_account(site, caller, account, data.name, "organiser", "", password, data.link)
@@ -182,7 +176,7 @@ def _use_link(site: Site, caller: Caller, data: UseLink) -> Done:
 
 def _require_unused(link: tokens.Key | None) -> None:
     if link is None:
-        raise Told("This link was used already.", "链接已被使用。")
+        raise PalestraError(say("This link was used already."))
 
 
 @action("change-password", needs="read")
@@ -192,10 +186,10 @@ async def change_password(site: Site, caller: Caller, data: ChangePassword) -> D
     def change() -> Done:
         engine, viewer, now = site.contest.engine, caller.viewer, site.now
         if caller.by_token:
-            raise Told("A password is changed by signing in, not with a token.", "修改密码须登录后进行，不能使用令牌。")
+            raise PalestraError(say("A password is changed by signing in, not with a token."))
         wait = rate_limit.start_sign_in(engine, viewer.name.lower(), caller.address, now)
         if wait or not passwords.check(engine, viewer.account, data.old):
-            raise Told("The old password is not right. Wait a moment, then try again.", "原密码不正确。请稍候再试。")
+            raise PalestraError(say("The old password is not right. Wait a moment, then try again."))
         rate_limit.end_sign_in(engine, viewer.name.lower(), caller.address, now)
         password = _hashed(site, data.new, viewer.name)
         with writing(engine) as connection:
@@ -212,7 +206,7 @@ async def make_token(site: Site, caller: Caller, data: MakeToken) -> Done:
 
     def make() -> Done:
         if caller.by_token:
-            raise Told("A token cannot make tokens: sign in.", "不能用令牌创建令牌，请登录后操作。")
+            raise PalestraError(say("A token cannot make tokens: sign in."))
         role = site.state.accounts[caller.viewer.account].role
         tokens.require_power(role, data.scopes)
         lifetime = max(data.days, 1) * DAY_MS
@@ -230,12 +224,12 @@ async def revoke_token(site: Site, caller: Caller, data: Named) -> Done:
 
     def revoke() -> bool:
         if caller.by_token:
-            raise Told("A token cannot revoke tokens: sign in.", "不能用令牌撤销令牌，请登录后操作。")
+            raise PalestraError(say("A token cannot revoke tokens: sign in."))
         with writing(site.contest.engine) as connection:
             return tokens.revoke(connection, caller.viewer.account, data.id)
 
     if not await in_thread(revoke):
-        raise Told("There is no such token.", "没有这个令牌。")
+        raise PalestraError(say("There is no such token."))
     return Done(data.id)
 
 
@@ -258,7 +252,7 @@ async def reset_password(site: Site, caller: Caller, data: Named) -> Done:
 
     def make() -> Done:
         if data.id not in site.state.accounts:
-            raise Told("There is no such account.", "没有这个账号。")
+            raise PalestraError(say("There is no such account."))
         with writing(site.contest.engine) as connection:
             secret, key = tokens.make(connection, "link", data.id, site.now, DAY_MS, ("reset",))
         return Done(key.id, secret=secret)

@@ -11,10 +11,10 @@ from palestra.contest.decisions import submissions as submitting
 from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
 from palestra.contest.queue import Order, jobs
-from palestra.contest.rules import parse, require_reason
+from palestra.contest.rules import parse_sent, require_reason
 from palestra.contest.storage import writing
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, say
 from palestra.web.actions.accounts import WithReason
 from palestra.web.actions.registry import Done, action
 from palestra.web.auth import Caller
@@ -147,7 +147,7 @@ def close_phase(state: State, now: int, data: OfPhase) -> list[e.Body]:
     """Close a phase that is open, at the moment when this arrives."""
     phase = state.phase(data.phase, now)
     if not phase.opens < now < phase.closes:
-        raise Told("This phase is not open, so it cannot be closed now.", "该赛段目前未开放，无法立即结束。")
+        raise PalestraError(say("This phase is not open, so it cannot be closed now."))
     return organiser.move_phase(state, now, data.phase, phase.opens, now, data.reason)
 
 
@@ -163,7 +163,7 @@ async def announce(site: Site, caller: Caller, data: Announce) -> Done:
 @action("amend-rules", needs="organise", desk=True)
 async def amend_rules(site: Site, caller: Caller, data: Amend) -> Done:
     """Put other rules into force, from a later time on."""
-    rules = await in_thread(lambda: parse(data.text, "contest.toml"))
+    rules = await in_thread(lambda: parse_sent(data.text, "contest.toml", site.setup.file))
     await site.act(caller.viewer, lambda state, now: organiser.amend(state, now, rules, data.counts_from, data.reason))
     return Done()
 
@@ -259,7 +259,7 @@ async def retry_job(site: Site, caller: Caller, data: WithReason) -> Done:
             return jobs.requeue(connection, data.id, site.now)
 
     if not await in_thread(again):
-        raise Told("This job has neither failed nor been cancelled.", "该任务既未失败，也未被取消。")
+        raise PalestraError(say("This job has neither failed nor been cancelled."))
     return Done(data.id)
 
 
@@ -296,10 +296,7 @@ async def add_baseline(site: Site, caller: Caller, data: Baseline) -> Done:
             return jobs.queue(connection, key, "baseline", order, site.now) or jobs.requeue(connection, key, site.now)
 
     if not await in_thread(add):
-        raise Told(
-            f"{solution.name} is on its way to this board already, or stands on it.",
-            f"基线 {solution.name} 已在排行榜上，或正在评测中。",
-        )
+        raise PalestraError(say("{name} is on its way to this board already, or stands on it.", name=solution.name))
     return Done(solution.name)
 
 

@@ -8,7 +8,8 @@ import msgspec
 from sqlalchemy import delete, select, update
 
 from palestra.contest.storage import answered, writing
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 from palestra.web.actions.registry import Action, Done
 from palestra.web.auth import Caller
 from palestra.web.site import Site, in_thread
@@ -61,7 +62,7 @@ def _begin(site: Site, key: str) -> bytes | None:
         if row and row.status == DONE:
             return bytes(row.body)
         if row and row.at > now - DOING_MS:
-            raise Told("This is being done already. Look again in a moment.", "该请求正在处理中，请稍后再看。")
+            raise PalestraError(say("This is being done already. Look again in a moment."))
         connection.execute(delete(answered).where(answered.c.key == key))
         connection.execute(answered.insert().values(key=key, at=now, status=DOING, body=b""))
     return None

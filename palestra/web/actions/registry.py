@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from palestra.errors import clip, refuse
+from palestra.text import say
 from palestra.web.auth import Caller
 from palestra.web.site import Site
 
@@ -60,9 +61,9 @@ def require_plain(data: msgspec.Struct) -> None:
     """Refuse texts that no table holds: a letter that databases do not take, or far more than anybody writes."""
     for text in _texts(msgspec.to_builtins(data)):
         if len(text) > LONGEST:
-            refuse("a field", f"{len(text):,} characters", f"at most {LONGEST:,}")
+            refuse(say("a field"), say("{count:,} characters", count=len(text)), say("at most {most:,}", most=LONGEST))
         if "\0" in text:
-            refuse("a field", clip(text), "letters that can be printed")
+            refuse(say("a field"), clip(text), say("letters that can be printed"))
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -5,8 +5,8 @@ import msgspec
 from palestra.contest.decisions import access, declaration_digest, submissions, teams
 from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
-from palestra.errors import Told
-from palestra.text import Words
+from palestra.errors import PalestraError
+from palestra.text import Words, say
 from palestra.web.actions.accounts import Named, WithReason
 from palestra.web.actions.registry import Done, Nothing, action
 from palestra.web.auth import Caller
@@ -56,9 +56,8 @@ async def make_team(site: Site, caller: Caller, data: MakeTeam) -> Done:
 def require_same(accepted: str, text: Words) -> None:
     """What is accepted is what was read: rules may have changed since the page was loaded."""
     if accepted and accepted != declaration_digest(text):
-        raise Told(
-            "The declaration of independence is another one by now. Read it again before you accept it.",
-            "独立完成声明已有更改。请重新阅读后再接受。",
+        raise PalestraError(
+            say("The declaration of independence is another one by now. Read it again before you accept it.")
         )
 
 
@@ -138,6 +137,6 @@ async def withdraw(site: Site, caller: Caller, data: WithReason) -> Done:
     """Take a submission off the board. It stays in the log, and the quota it cost stays spent."""
     viewer = caller.viewer
     if not viewer.team:
-        raise Told("Only members of a team can withdraw its submissions.", "只有队伍成员才能撤回本队的提交。")
+        raise PalestraError(say("Only members of a team can withdraw its submissions."))
     await site.act(viewer, lambda state, now: submissions.withdraw(state, now, data.id, viewer.team, data.reason))
     return Done(data.id)

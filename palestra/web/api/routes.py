@@ -10,12 +10,13 @@ from litestar.params import Parameter
 
 from palestra.contest.rules import Rules, written
 from palestra.errors import Missing
+from palestra.text import say
 from palestra.web.actions import ACTIONS, Action, Done, perform, require_plain
 from palestra.web.auth import SESSION, address_of, caller_of, language_of, needs, organisers_only, viewer_from
 from palestra.web.models import Contest, Me, missing, there
 from palestra.web.models import public as v
 from palestra.web.site import Site, in_thread
-from palestra.web.text import as_public, shown
+from palestra.web.text import as_public
 from palestra.web.views import board_cache, public, team, upload_limits
 
 Id = str
@@ -46,7 +47,7 @@ def contest_file(site: Site, number: int) -> str:
 
 def _version(site: Site, number: int) -> Rules:
     if not 1 <= number <= len(site.state.versions):
-        raise Missing("There is no such version of the rules.", "没有这个版本的规则。")
+        raise Missing(say("There is no such version of the rules."))
     return as_public(site.state.versions[number - 1].rules)
 
 
@@ -84,8 +85,8 @@ async def submissions(site: Site, request: Request[Any, Any, Any], phase: Id) ->
 @get("/api/submissions/{submission:str}", sync_to_thread=False, guards=[needs("read")], tags=["submissions"])
 def submission(site: Site, request: Request[Any, Any, Any], submission: Id) -> v.SubmissionPage:
     """One of your team's submissions: what became of it."""
-    page = there(team.submission(site, submission, viewer_from(request)), missing.SUBMISSION)
-    return shown(page, language_of(request))
+    found = team.submission(site, submission, viewer_from(request), language_of(request))
+    return there(found, missing.SUBMISSION)
 
 
 @get("/api/data", sync_to_thread=False, guards=[needs("read")], tags=["data"])

@@ -13,7 +13,8 @@ from palestra.contest import score_seen, sees_data, sees_submission, sees_truth
 from palestra.contest.decisions import submissions
 from palestra.contest.log import new_id
 from palestra.contest.storage import UnknownUpload, Upload, clean_name, downloads
-from palestra.errors import Missing, PalestraError, Told
+from palestra.errors import Missing, PalestraError
+from palestra.text import say
 from palestra.web.auth import caller_of, needs, viewer_from
 from palestra.web.models import Begin, Progress, Submitted, missing, there
 from palestra.web.site import Site, in_thread
@@ -35,9 +36,8 @@ async def begin(site: Site, request: Request[Any, Any, Any], data: Begin) -> Pro
     def start() -> Upload:
         _require_allowed(site, viewer.team, data.phase, data.purpose, clean_name(data.name), data.bytes)
         if len(site.uploads.under_way(viewer.account)) >= UNDER_WAY:
-            raise Told(
-                f"You have {UNDER_WAY} uploads under way. Finish one, or give it up, first.",
-                f"您已有 {UNDER_WAY} 个上传正在进行。请先完成或放弃其中一个。",
+            raise PalestraError(
+                say("You have {under_way} uploads under way. Finish one, or give it up, first.", under_way=UNDER_WAY)
             )
         return site.uploads.begin(viewer.account, viewer.team, data.phase, data.purpose, data.name, data.bytes)
 
@@ -74,17 +74,15 @@ async def append(site: Site, request: Request[Any, Any, Any], upload: str) -> Pr
     found = await in_thread(lambda: _mine(site, request, upload))
     offset = request.headers.get("upload-offset", "")
     if not offset.isdecimal() or len(offset) > 15:
-        raise Told(
-            "The header Upload-Offset says at which byte this piece begins.",
-            "请求头 Upload-Offset 须说明这一块从第几个字节开始。",
-        )
+        raise PalestraError(say("The header Upload-Offset says at which byte this piece begins."))
     piece = bytearray()
     async for chunk in request.stream():
         piece += chunk
         if len(piece) > PIECE_BYTES:
-            raise Told(
-                f"A piece has at most {PIECE_BYTES:,} bytes. Send the rest in the next one.",
-                f"每块最多 {PIECE_BYTES:,} 字节。其余部分请放在下一块发送。",
+            raise PalestraError(
+                say(
+                    "A piece has at most {piece_bytes:,} bytes. Send the rest in the next one.", piece_bytes=PIECE_BYTES
+                )
             )
     await in_thread(lambda: site.uploads.append(found.id, int(offset), [bytes(piece)]))
     return _progress(await in_thread(lambda: site.uploads.find(upload)))
@@ -95,7 +93,7 @@ async def complete(site: Site, request: Request[Any, Any, Any], upload: str) -> 
     """Hand in what was uploaded. Asked twice, it is handed in once."""
     found = await in_thread(lambda: _mine(site, request, upload))
     if found.team != caller_of(request).viewer.team:
-        raise Told("You are not in the team any more that this was uploaded for.", "您已不在上传此文件时所属的队伍中。")
+        raise PalestraError(say("You are not in the team any more that this was uploaded for."))
     return Submitted(await in_thread(lambda: hand_in(site, found)))
 
 
@@ -157,9 +155,7 @@ def _pack(site: Site, request: Request[Any, Any, Any], phase_id: str, part: str)
     }
     packed = state.packs.get(phase_id, {}).get(part)
     if packed is None or not may.get(part, False):
-        raise Missing(
-            "There is no such file for you. What there is: /data", "没有可供您下载的这个文件。可下载的文件见 /data"
-        )
+        raise Missing(say("There is no such file for you. What there is: /data"))
     return packed[0]
 
 
@@ -174,7 +170,7 @@ def submission_file(site: Site, request: Request[Any, Any, Any], submission: str
         return ranged(site, request, one.file, one.name, "application/octet-stream")
     if what == "result" and score and score.result:
         return ranged(site, request, score.result, f"{one.id}.json", MediaType.JSON)
-    raise Missing("There is no such file of this submission.", "该提交没有这个文件。")
+    raise Missing(say("There is no such file of this submission."))
 
 
 def ranged(site: Site, request: Request[Any, Any, Any], digest: str, name: str, kind: str) -> Response[Any]:

@@ -10,7 +10,8 @@ from joserfc.errors import BadSignatureError, ClaimError, JoseError, MissingClai
 from joserfc.jwk import Key, RSAKey, import_key
 from joserfc.registry import HeaderParameter
 
-from palestra.errors import Told, clean, clip
+from palestra.errors import PalestraError, clean, clip
+from palestra.text import Words, say
 
 # Signatures that need the other site's private key. With any that does not, its public key could be used to forge.
 ALGORITHMS = {"RS256": ("RSA", None), "ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519")}
@@ -57,28 +58,23 @@ def identity_of(issuer: str, client_id: str, token: str, keys: list[dict[str, An
 
 def _signed_claims(token: str, keys: list[dict[str, Any]]) -> dict[str, Any]:
     if len(token) > LONGEST_TOKEN:
-        _reject(
-            f"it has {len(token):,} letters; at most {LONGEST_TOKEN:,}",
-            f"它有 {len(token):,} 个字符；最多 {LONGEST_TOKEN:,} 个",
-        )
+        _reject(say("it has {count:,} letters; at most {most:,}", count=len(token), most=LONGEST_TOKEN))
     try:
         header = jws.extract_compact(token.encode(), registry=SIGNATURES).headers()
         return jwt.decode(token, _key_for(header, keys), registry=SIGNATURES).claims
     except BadSignatureError:
-        _reject("Signature verification failed", "签名验证失败")
+        _reject(say("Signature verification failed"))
     except (JoseError, LookupError, TypeError, ValueError, RecursionError) as error:  # of nonsense within
         said = clean(str(error)).removesuffix(".")
-        _reject(f"it or its key cannot be read ({said})", f"无法读取它或其密钥（{said}）")
+        _reject(say("it or its key cannot be read ({why})", why=said))
 
 
 def _key_for(header: dict[str, Any], keys: list[dict[str, Any]]) -> Key:
     """The key that a token says it is signed with, if that is one of the other site's and of the right sort."""
     algorithm, key_id = header["alg"], header.get("kid")
     if algorithm not in ALGORITHMS:
-        _reject(
-            f"it is signed with {clip(algorithm)}; expected one of {', '.join(ALGORITHMS)}",
-            f"其签名算法为 {clip(algorithm)}；应为 {', '.join(ALGORITHMS)} 之一",
-        )
+        known = ", ".join(ALGORITHMS)
+        _reject(say("it is signed with {found}; expected one of {known}", found=clip(algorithm), known=known))
     kind, curve = ALGORITHMS[algorithm]
     fitting = [
         key
@@ -90,16 +86,19 @@ def _key_for(header: dict[str, Any], keys: list[dict[str, Any]]) -> Key:
         and (key_id is None or key.get("kid") == key_id)
     ]
     if len(fitting) != 1:
-        found = f"{len(fitting)} of the site's keys" if fitting else "none of the site's keys"
         _reject(
-            f"it is signed with key {clip(key_id)} ({algorithm}), which fits {found}",
-            f"其签名密钥为 {clip(key_id)}（{algorithm}），该网站有 {len(fitting)} 个密钥与之相符，应恰有一个",
+            say(
+                "it is signed with key {key} ({algorithm}), which fits {count} of the site's keys",
+                key=clip(key_id),
+                algorithm=algorithm,
+                count=len(fitting) or say("none"),
+            )
         )
     # Only the public numbers: what else a site says of its key is not ours to judge.
     key = import_key({part: fitting[0][part] for part in ("kty", "crv", "n", "e", "x", "y") if part in fitting[0]})
     if isinstance(key, RSAKey) and key.raw_value.key_size < SHORTEST_RSA:
         size = key.raw_value.key_size
-        _reject(f"its key has {size} bits; at least {SHORTEST_RSA}", f"其密钥为 {size} 位；至少 {SHORTEST_RSA} 位")
+        _reject(say("its key has {size} bits; at least {least}", size=size, least=SHORTEST_RSA))
     return key
 
 
@@ -123,49 +122,42 @@ def _check_claims(claims: dict[str, Any], issuer: str, client_id: str, nonce: st
     try:
         CodeIDToken(checked, {}, expected, {"client_id": client_id, "nonce": nonce}).validate(now_s, LEEWAY_S)
     except ClaimError as error:
-        _reject(*_fault(error, claims.get(error.claim), issuer, client_id))
+        _reject(_fault(error, claims.get(error.claim), issuer, client_id))
 
 
 def _is_time(_: object, found: object) -> bool:
     return isinstance(found, int | float) and not isinstance(found, bool) and abs(found) < 1e12
 
 
-def _fault(error: ClaimError, value: object, issuer: str, client_id: str) -> tuple[str, str]:
-    """What is wrong with a claim, in both languages."""
+def _fault(error: ClaimError, value: object, issuer: str, client_id: str) -> Words:
+    """What is wrong with a claim."""
     found = clip(value)
     match error.claim:
         case "nonce":
-            return "it was made for another sign-in (its nonce is not ours)", "它是为另一次登录签发的（nonce 不符）"
+            return say("it was made for another sign-in (its nonce is not ours)")
         case "azp":
-            return f"it was made for {found}; expected {client_id!r}", f"它是为 {found} 签发的；应为 {client_id!r}"
+            return say("it was made for {found}; expected {client!r}", found=found, client=client_id)
         case missing if isinstance(error, MissingClaimError):
-            return f'it is missing the "{missing}" claim', f"它缺少 {missing}"
+            return say('it is missing the "{claim}" claim', claim=missing)
         case "iss":
-            return f"its issuer is {found}; expected {issuer!r}", f"其签发方为 {found}；应为 {issuer!r}"
+            return say("its issuer is {found}; expected {issuer!r}", found=found, issuer=issuer)
         case "aud":
-            return f"Audience is {found}; expected {client_id!r}", f"其受众为 {found}；应为 {client_id!r}"
+            return say("Audience is {found}; expected {client!r}", found=found, client=client_id)
         case "sub":
-            return (
-                f"its subject is {found}. Subject must be a string, printable, that fits in {LONGEST_IDENTITY} letters",
-                f"其 subject 为 {found}；应为可打印的文本，连同签发方不超过 {LONGEST_IDENTITY} 个字符",
+            return say(
+                "its subject is {found}. Subject must be a string, printable, that fits in {most} letters",
+                found=found,
+                most=LONGEST_IDENTITY,
             )
         case "exp" | "iat" | "nbf" as claim if not _is_time(None, value):
-            return (
-                f"its {claim} is {found}; expected seconds since 1970",
-                f"其 {claim} 为 {found}；应为自 1970 年起的秒数",
-            )
+            return say("its {claim} is {found}; expected seconds since 1970", claim=claim, found=found)
         case "exp":
-            return (
-                "it has expired; please begin again, and check the clocks if that happens again",
-                "它已过期；请重新开始，若再次出现，请检查时钟",
-            )
+            return say("it has expired; please begin again, and check the clocks if that happens again")
         case "iat" | "nbf":
-            return "it is from the future; check the clocks of both machines", "签发时间在未来；请检查双方机器的时钟"
+            return say("it is from the future; check the clocks of both machines")
         case other:
-            return f"its {other} is {found}; expected text", f"其 {other} 为 {found}；应为文本"
+            return say("its {claim} is {found}; expected text", claim=other, found=found)
 
 
-def _reject(en: str, zh: str) -> NoReturn:
-    raise Told(
-        f"The other site's word on who you are cannot be accepted: {en}.", f"对方网站对您身份的说明不能接受：{zh}。"
-    )
+def _reject(why: Words) -> NoReturn:
+    raise PalestraError(say("The other site's word on who you are cannot be accepted: {why}.", why=why))

@@ -18,7 +18,8 @@ from sqlalchemy.exc import DBAPIError
 
 from palestra.contest import NOBODY, Viewer, viewer_of
 from palestra.contest.accounts import tokens
-from palestra.errors import Forbidden, SignedOut, Told
+from palestra.errors import Forbidden, PalestraError, SignedOut
+from palestra.text import say
 from palestra.web.auth.request import is_program, language_of
 from palestra.web.models import ErrorPage, Problem
 from palestra.web.site import Site, render
@@ -82,21 +83,18 @@ class Gate:
         path = scope["path"]
         if not path.startswith(UNMETERED) and (wait := self.site.buckets.take(address)):
             seconds = wait // 1000 + 1
-            told = Told(
-                f"Too many requests from this address. Try again in {seconds} s.",
-                f"请求过于频繁，请在 {seconds} 秒后重试。",
-            )
+            told = PalestraError(say("Too many requests from this address. Try again in {seconds} s.", seconds=seconds))
             await self._turn_away(scope, send, 429, told, seconds)
             return
         if "\0" in path or b"%00" in scope["query_string"]:  # databases take no such letter, and no name has one
-            told = Told("This address has a letter in it that nothing is named with.", "地址中含有无效字符。")
+            told = PalestraError(say("This address has a letter in it that nothing is named with."))
             await self._turn_away(scope, send, 400, told)
             return
         try:
             caller = await self._caller(dict(scope["headers"]), address)
         except DBAPIError as error:
             log.warning("the database does not answer: %s", error)
-            told = Told("The database does not answer. Try again soon.", "数据库没有响应，请稍后再试。")
+            told = PalestraError(say("The database does not answer. Try again soon."))
             await self._turn_away(scope, send, 503, told, 1)
             return
         fresh = "" if caller.secret or caller.by_token or path.startswith(UNMETERED) else secrets.token_urlsafe(24)
@@ -106,7 +104,9 @@ class Gate:
         cookie = f"{BROWSER}={fresh}; Path=/; HttpOnly; SameSite=Lax" if fresh else ""
         await self.app(scope, receive, _with_headers(send, cookie, self.site.setup.secure, scope))
 
-    async def _turn_away(self, scope: HTTPScope, send: Send, status: int, told: Told, retry_s: int = 0) -> None:
+    async def _turn_away(
+        self, scope: HTTPScope, send: Send, status: int, told: PalestraError, retry_s: int = 0
+    ) -> None:
         """An answer that needs nothing but the request: a record for programs, a small page for people."""
         request: Request[Any, Any, Any] = Request(scope)
         language = language_of(request)
@@ -192,8 +192,7 @@ async def require_csrf(request: Request[Any, Any, Any]) -> Response[Any] | None:
     elsewhere = request.headers.get("sec-fetch-site", "") == "cross-site"  # browsers say it, and pages cannot
     if elsewhere or not hmac.compare_digest(given.encode(), caller.csrf.encode()):
         raise FormRunOut(
-            "This form has run out, or did not come from this site. Load the page again, and send it once more.",
-            "表单已过期，或并非来自本站。请刷新页面后重新提交。",
+            say("This form has run out, or did not come from this site. Load the page again, and send it once more.")
         )
     return None
 
@@ -214,13 +213,11 @@ def needs(scope: str) -> Any:
     def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         viewer = caller_of(connection).viewer
         if not viewer.account:
-            raise SignedOut("Sign in first.", "请先登录。")
+            raise SignedOut(say("Sign in first."))
         if viewer.role == "nobody" or scope not in tokens.POWERS[viewer.role]:
-            raise Forbidden("Your account may not do this.", "您的账户无权进行此操作。")
+            raise Forbidden(say("Your account may not do this."))
         if not viewer.may(scope):
-            raise Forbidden(
-                f"This token does not reach so far: it lacks the scope {scope!r}.", f"令牌权限不足：缺少权限“{scope}”。"
-            )
+            raise Forbidden(say("This token does not reach so far: it lacks the scope {scope!r}.", scope=scope))
 
     guard.needs = scope  # type: ignore[attr-defined]  # the walk over all routes reads it
     return guard
@@ -230,4 +227,4 @@ def organisers_only(connection: ASGIConnection[Any, Any, Any, Any], handler: Bas
     """A guard: only organisers."""
     needs("organise")(connection, handler)
     if not caller_of(connection).viewer.is_organiser:
-        raise Forbidden("Only the organiser may do this.", "只有主办方才能进行此操作。")
+        raise Forbidden(say("Only the organiser may do this."))

@@ -24,7 +24,8 @@ from authlib.oidc.discovery import get_well_known_url  # type: ignore[import-unt
 from sqlalchemy import Connection, insert, select
 
 from palestra.contest.storage import identities
-from palestra.errors import Told, clean, clip
+from palestra.errors import PalestraError, clean, clip
+from palestra.text import say
 from palestra.web.auth.id_token import Identity, identity_of
 from palestra.web.site import Oidc
 
@@ -99,28 +100,20 @@ async def finish(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int)
 def code_of(settings: Oidc, kept: Kept, query: Mapping[str, str], now: int) -> str:
     """The code that somebody came back with, if it is the answer to what we asked of this very browser."""
     if not kept.made_at <= now < kept.made_at + KEPT_MS:
-        raise Told("Signing in took longer than 10 minutes. Please begin again.", "登录用时超过 10 分钟，请重新开始。")
+        raise PalestraError(say("Signing in took longer than 10 minutes. Please begin again."))
     if not _same(query.get("state", ""), kept.state):
-        raise Told(
-            "This sign-in was not begun in this browser, or another one was begun after it. Begin again.",
-            "这次登录不是在本浏览器中发起的，或之后又发起了另一次。请重新开始。",
+        raise PalestraError(
+            say("This sign-in was not begun in this browser, or another one was begun after it. Begin again.")
         )
     if query.get("iss", settings.issuer) != settings.issuer:
-        raise Told(
-            f"The answer comes from {clip(query['iss'])}, expected {settings.issuer}.",
-            f"回应来自 {clip(query['iss'])}，应来自 {settings.issuer}。",
+        raise PalestraError(
+            say("The answer comes from {clip}, expected {issuer}.", clip=clip(query["iss"]), issuer=settings.issuer)
         )
     if "error" in query:
         said = clean(query.get("error_description") or query["error"])
-        raise Told(
-            f"{settings.issuer} did not sign you in. It says: {said}",
-            f"{settings.issuer} 未让您登录。对方的说明：{said}",
-        )
+        raise PalestraError(say("{issuer} did not sign you in. It says: {said}", issuer=settings.issuer, said=said))
     if not query.get("code"):
-        raise Told(
-            f"{settings.issuer} sent you back without a code. Please begin again.",
-            f"{settings.issuer} 返回时没有附带授权码，请重新开始。",
-        )
+        raise PalestraError(say("{issuer} sent you back without a code. Please begin again.", issuer=settings.issuer))
     return query["code"]
 
 
@@ -144,30 +137,25 @@ def seal(kept: Kept, secret: bytes) -> str:
 def unseal(cookie: str, secret: bytes) -> Kept:
     body, _, signature = cookie.partition(".")
     if not _same(signature, _base64(_signature(body, secret))):
-        raise Told(
-            "What this browser kept of the sign-in is missing or was changed. Please begin again.",
-            "本浏览器保存的登录信息缺失或被改动，请重新开始。",
-        )
+        raise PalestraError(say("What this browser kept of the sign-in is missing or was changed. Please begin again."))
     return msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=Kept)
 
 
 def check_settings(settings: Oidc) -> None:
     """Refuse settings that cannot work or would not be safe."""
     if not settings.issuer:
-        raise Told(
-            "Sign-in through another site is not set up: no issuer is set.",
-            "尚未设置通过其他网站登录：没有填写签发方（issuer）。",
-        )
+        raise PalestraError(say("Sign-in through another site is not set up: no issuer is set."))
     parts = _require_safe(settings.issuer, "issuer", loopback=True)
     if parts.query:
-        raise Told(
-            f"{clip(settings.issuer)}: an issuer is an address without a query, as the site names itself.",
-            f"{clip(settings.issuer)}：签发方（issuer）应为不带查询参数的网址，与该网站的自称一致。",
+        raise PalestraError(
+            say(
+                "{issuer}: an issuer is an address without a query, as the site names itself.",
+                issuer=clip(settings.issuer),
+            )
         )
     if not settings.client_id:
-        raise Told(
-            f"{settings.issuer}: no client id is set; the site gives one when you register there.",
-            f"{settings.issuer}：没有填写 client id；在该网站注册应用后即可获得。",
+        raise PalestraError(
+            say("{issuer}: no client id is set; the site gives one when you register there.", issuer=settings.issuer)
         )
 
 
@@ -176,9 +164,13 @@ async def _discover(settings: Oidc) -> Provider:
     address = get_well_known_url(settings.issuer, external=True)
     provider = await _fetch(settings, "GET", address, Provider)
     if provider.issuer != settings.issuer:
-        raise Told(
-            f"{address} names itself {clip(provider.issuer)}, expected exactly {settings.issuer!r}.",
-            f"{address} 自称 {clip(provider.issuer)}，应与 {settings.issuer!r} 完全一致。",
+        raise PalestraError(
+            say(
+                "{address} names itself {issuer}, expected exactly {issuer2!r}.",
+                address=address,
+                issuer=clip(provider.issuer),
+                issuer2=settings.issuer,
+            )
         )
     loopback = _is_loopback(urlsplit(settings.issuer).hostname)
     for field in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
@@ -213,26 +205,26 @@ async def _fetch(settings: Oidc, method: str, url: str, kind: type[T], **sent: A
         async with asyncio.timeout(settings.answer_s):
             status, body = await _bytes_of(method, url, **sent)
     except TimeoutError:
-        raise Told(
-            f"{url} did not answer within {settings.answer_s:g} s. Please try again.",
-            f"{url} 在 {settings.answer_s:g} 秒内没有回应，请重试。",
+        raise PalestraError(
+            say("{url} did not answer within {answer_s:g} s. Please try again.", url=url, answer_s=settings.answer_s)
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Told(
-            f"{url} cannot be reached ({clean(str(error)) or type(error).__name__}).",
-            f"无法连接 {url}（{clean(str(error)) or type(error).__name__}）。",
-        ) from None
+        why = clean(str(error)) or type(error).__name__
+        raise PalestraError(say("{url} cannot be reached ({why}).", url=url, why=why)) from None
     if status != 200:
-        raise Told(
-            f"{url} answered {status}{_fault_in(body)}. Please begin again.",
-            f"{url} 的回应为 {status}{_fault_in(body)}。请重新开始。",
+        raise PalestraError(
+            say(
+                "{url} answered {status}{fault_in}. Please begin again.",
+                url=url,
+                status=status,
+                fault_in=_fault_in(body),
+            )
         )
     try:
         return msgspec.json.decode(body, type=kind)
     except NO_JSON as error:
-        raise Told(
-            f"{url} answered something else than OpenID Connect asks for ({error}).",
-            f"{url} 的回应不符合 OpenID Connect 的要求（{error}）。",
+        raise PalestraError(
+            say("{url} answered something else than OpenID Connect asks for ({error}).", url=url, error=error)
         ) from None
 
 
@@ -248,9 +240,8 @@ async def _bytes_of(method: str, url: str, **sent: Any) -> tuple[int, bytes]:
         async for piece in answer.aiter_raw():
             body += piece
             if len(body) > LONGEST_BYTES:
-                raise Told(
-                    f"{url} answered more than {LONGEST_BYTES // 1024} KiB; that is not read.",
-                    f"{url} 的回应超过 {LONGEST_BYTES // 1024} KiB，不予读取。",
+                raise PalestraError(
+                    say("{url} answered more than {value} KiB; that is not read.", url=url, value=LONGEST_BYTES // 1024)
                 )
     return answer.status_code, bytes(body)
 
@@ -274,16 +265,18 @@ def _require_safe(url: str, what: str, loopback: bool) -> SplitResult:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise Told(
-            f"{clip(url)} is not an address ({error}); it is given as {what}.",
-            f"{clip(url)} 不是网址（{error}）；它被填作 {what}。",
+        raise PalestraError(
+            say("{url} is not an address ({error}); it is given as {what}.", url=clip(url), error=error, what=what)
         ) from None
     secure = parts.scheme == "https" or (parts.scheme == "http" and loopback and _is_loopback(host))
     one_line = url.isprintable() and " " not in url  # it goes into a header
     if not (secure and host and one_line) or parts.username is not None or parts.fragment:
-        raise Told(
-            f"{clip(url)}, given as {what}, is not safe; expected https://… without user or #part.",
-            f"填作 {what} 的 {clip(url)} 不安全；应为 https://… 形式，不含用户名和 # 之后的部分。",
+        raise PalestraError(
+            say(
+                "{url}, given as {what}, is not safe; expected https://… without user or #part.",
+                url=clip(url),
+                what=what,
+            )
         )
     return parts
 

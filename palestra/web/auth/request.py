@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from litestar import Request
 
+from palestra.text import LANGUAGES
 from palestra.web.site import Site
-from palestra.web.text import LANGUAGES
 
 LANGUAGE = "palestra_language"
 PROGRAMS = ("/api", "/live", "/health", "/metrics")

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from litestar import Request, Response
 
 from palestra.errors import SignedOut
+from palestra.text import say
 from palestra.web.actions import ACTIONS
 from palestra.web.auth import FormRunOut, caller_of, came_from, is_program, local_path, require_csrf
 from palestra.web.forms.refusal import back_on, fields_of, refused
@@ -34,17 +35,17 @@ def _is_for_strangers(path: str) -> bool:
 
 def _anew() -> FormRunOut:
     return FormRunOut(
-        "This form had run out, so nothing was done. Here it is anew: look it over, and send it once more.",
-        "表单已过期，本次操作未执行。这是重新打开的表单，请核对后再次提交。",
+        say("This form had run out, so nothing was done. Here it is anew: look it over, and send it once more.")
     )
 
 
 async def _sign_in_first(request: Request[Any, Any, Any], sent: Sent) -> Response[str]:
     """The page to sign in on, which leads back."""
     error = SignedOut(
-        "You are no longer signed in, so nothing was done. Sign in: you come back to the page that you were on, where "
-        "you can send the form again.",
-        "您的登录已失效，本次操作未执行。请重新登录，之后会回到刚才的页面，届时请再次提交。",
+        say(
+            "You are no longer signed in, so nothing was done. Sign in: you come back to the page "
+            "that you were on, where you can send the form again."
+        )
     )
     where = local_path(next(iter([*sent.get("page", ()), *sent.get("next", ())]), "/"))
     return await back_on(request, f"/sign-in?next={quote(where, safe='')}", "/do/sign-in", {}, error)

@@ -14,13 +14,14 @@ from litestar.response import Redirect
 
 from palestra.contest.rules import Unfit, opening
 from palestra.errors import Missing, PalestraError, clip, refuse
+from palestra.text import said, say
 from palestra.web.actions import ACTIONS, Done, perform, require_plain
 from palestra.web.api import keep_session
 from palestra.web.auth import caller_of, language_of, local_path, needs, organisers_only
 from palestra.web.forms.refusal import fields_of, refused
 from palestra.web.models import Notice
 from palestra.web.site import Site
-from palestra.web.text import say
+from palestra.web.text import validation_told
 
 NOTICE = "palestra_notice"
 NOTICE_S = 60  # that a notice waits for the page that shows it
@@ -40,7 +41,7 @@ async def do(site: Site, request: Request[Any, Any, Any], name: str) -> Response
     """Do what a form asks for."""
     action = ACTIONS.get(name)
     if action is None:
-        raise Missing("There is no such form.", "没有这个表单。")
+        raise Missing(say("There is no such form."))
     if action.desk:
         organisers_only(request, request.route_handler)
     elif action.needs:
@@ -52,7 +53,7 @@ async def do(site: Site, request: Request[Any, Any, Any], name: str) -> Response
         done = await perform(site, caller_of(request), action, data, str(form.get("once", "")))
     except PalestraError as error:
         return await refused(request, fields_of(form), error)
-    kept = Kept(say(language_of(request), "notice.done"), secret=done.secret)
+    kept = Kept(said(language_of(request), "Done."), secret=done.secret)
     return _onward(site, done, kept, done.go or _next(form))
 
 
@@ -93,7 +94,7 @@ def read(form: FormMultiDict, kind: type[msgspec.Struct], zone: str) -> msgspec.
     try:
         return msgspec.convert({k: v for k, v in values.items() if v is not None}, kind, strict=False)
     except msgspec.ValidationError as error:
-        refuse("the form", str(error), "every field filled in as its label says")
+        refuse(say("the form"), validation_told(str(error)), say("every field filled in as its label says"))
 
 
 def _value(form: FormMultiDict, name: str, hint: Any, zone: str) -> Any:
@@ -117,4 +118,4 @@ def _moment(text: str, zone: str) -> int:
     try:
         return opening(datetime.fromisoformat(text), zone)
     except (ValueError, Unfit) as error:
-        refuse("the time", clip(text), str(error))
+        refuse(say("the time"), clip(text), error.expected if isinstance(error, Unfit) else str(error))

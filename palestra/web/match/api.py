@@ -13,10 +13,11 @@ from litestar.openapi.spec.schema import Schema
 from palestra.contest import sees_bench, sees_turn
 from palestra.contest.match import MatchBody, cases_of
 from palestra.contest.rules import track_of
-from palestra.errors import Forbidden, Missing, SignedOut, Told
+from palestra.errors import Forbidden, Missing, PalestraError, SignedOut
+from palestra.text import say
 from palestra.web.auth import caller_of, viewer_from
 from palestra.web.match import models as v
-from palestra.web.match.messages import PHOTO_BYTES, Heard, keep_photo, kind_of_picture, photos_of, say, who_is
+from palestra.web.match.messages import PHOTO_BYTES, Heard, act_on, keep_photo, kind_of_picture, photos_of, who_is
 from palestra.web.match.turn_view import match_view, matches_page
 from palestra.web.site import Site, in_thread
 
@@ -37,10 +38,10 @@ def at_the_table(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHan
     """A guard: only who may say something at a table: referees, organisers, teams."""
     viewer = caller_of(connection).viewer
     if not viewer.account:
-        raise SignedOut("Sign in first.", "请先登录。")
+        raise SignedOut(say("Sign in first."))
     scopes = ("team",) if viewer.role == "member" else ("judge", "organise") if viewer.role != "viewer" else ()
     if not any(map(viewer.may, scopes)):
-        raise Forbidden("This is not for you to do at this table.", "您在本场比赛中无权进行此操作。")
+        raise Forbidden(say("This is not for you to do at this table."))
 
 
 @get("/api/matches", sync_to_thread=False, tags=["matches"])
@@ -77,10 +78,8 @@ async def events(site: Site, request: Asked, match: str) -> Heard:
     try:
         wish: MatchBody = _decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Told(
-            f"This is no event of a match: {str(error)[:200]}.", f"无法识别的比赛事件：{str(error)[:200]}。"
-        ) from None
-    return await say(site, caller_of(request).viewer, match, wish)
+        raise PalestraError(say("This is no event of a match: {error}.", error=str(error)[:200])) from None
+    return await act_on(site, caller_of(request).viewer, match, wish)
 
 
 class Sent(Operation):
@@ -96,7 +95,7 @@ async def send_photo(site: Site, request: Asked, match: str) -> Photo:
     async for chunk in request.stream():
         data += chunk
         if len(data) > PHOTO_BYTES:
-            raise Told(f"A photo has at most {PHOTO_BYTES >> 20} MiB.", f"照片最大 {PHOTO_BYTES >> 20} MiB。")
+            raise PalestraError(say("A photo has at most {value} MiB.", value=PHOTO_BYTES >> 20))
     return Photo(await keep_photo(site, caller_of(request).viewer, match, bytes(data)))
 
 
@@ -106,7 +105,7 @@ async def photo(site: Site, request: Asked, match: str, photo: str) -> Response[
     found = site.state.match(match)
     who, teams = who_is(found, viewer_from(request)), photos_of(found).get(photo, set())
     if not any(sees_turn(who, team) for team in teams) or not site.contest.files.has(photo):
-        raise Missing("There is no such photo.", "没有这张照片。")
+        raise Missing(say("There is no such photo."))
     data = await in_thread(lambda: site.contest.files.read(photo, PHOTO_BYTES))
     return Response(data, media_type=kind_of_picture(data), headers=KEPT)
 
@@ -117,10 +116,10 @@ async def layout(site: Site, request: Asked, match: str, layout: str) -> Respons
     found = site.state.match(match)
     known = {case.layout for _, case in cases_of(found.opened.groups)}
     if not sees_bench(who_is(found, viewer_from(request))) or layout not in known:
-        raise Missing("There is no such layout.", "没有这张布局图。")
+        raise Missing(say("There is no such layout."))
     challenge = track_of(site.state.phase(found.opened.phase, site.now)).match
     if not challenge or not challenge.drawing or len(layout) != 64 or not site.contest.files.has(layout):
-        raise Missing("There is no drawing of this layout: it was recorded elsewhere.", "该布局没有图纸：记录在别处。")
+        raise Missing(say("There is no drawing of this layout: it was recorded elsewhere."))
     data = await in_thread(lambda: site.contest.files.read(layout))
     return Response(challenge.drawing(data), media_type="image/svg+xml", headers=KEPT)
 

@@ -32,13 +32,13 @@ from palestra.contest.match import (
     why,
 )
 from palestra.contest.match import shown as clock_text
-from palestra.text import Words
+from palestra.text import Words, say
 from palestra.web.match.models import Dial
 from palestra.web.match.results import published
 from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 
-TOPICS = {"hall": "赛场大屏"}
+TOPICS = {"hall": say("hall")}
 MOST_ROWS = 8  # of the standing that fit beside a case
 Mode = Literal["waiting", "preparing", "running", "checking", "published", "over"]
 

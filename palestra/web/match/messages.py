@@ -11,7 +11,8 @@ from palestra.contest.match import Match, MatchBody, Who
 from palestra.contest.match import events as m
 from palestra.contest.match import state_machine as table
 from palestra.contest.storage import DIGEST
-from palestra.errors import Forbidden, Told
+from palestra.errors import Forbidden, PalestraError
+from palestra.text import LANGUAGES, Words, say
 from palestra.web.site import Site, in_thread
 
 PHOTO_BYTES = 6 << 20
@@ -36,11 +37,11 @@ def who_is(match: Match, viewer: Viewer) -> Who:
     return who if any(map(viewer.may, scopes)) else Who(viewer.account, "viewer")
 
 
-async def say(site: Site, viewer: Viewer, match_id: str, wish: MatchBody) -> Heard:
+async def act_on(site: Site, viewer: Viewer, match_id: str, wish: MatchBody) -> Heard:
     """Do what someone asks for. The same message twice, by its key, is answered as done."""
     match = site.state.match(match_id)
     if wish.match != match_id:
-        raise Told("This message is about another match.", "该消息属于另一场比赛。")
+        raise PalestraError(say("This message is about another match."))
     await in_thread(lambda: _require_photo(site, wish))
 
     def decide(state: State, now: int) -> Sequence[Body]:
@@ -49,7 +50,7 @@ async def say(site: Site, viewer: Viewer, match_id: str, wish: MatchBody) -> Hea
 
     try:
         written = await site.act(viewer, decide)
-    except Told as refusal:
+    except PalestraError as refusal:
         raise _with_names(refusal, site.state, match) from None
     return Heard(wish.key, not written, site.state.match(match_id).seq, site.now)
 
@@ -57,31 +58,31 @@ async def say(site: Site, viewer: Viewer, match_id: str, wish: MatchBody) -> Hea
 def _require_photo(site: Site, wish: MatchBody) -> None:
     photo = wish.photo if isinstance(wish, m.SceneChecked) else ""
     if photo and not (DIGEST.fullmatch(photo) and site.contest.files.has(photo)):
-        raise Told("The photo of the scene has not arrived. Send it first.", "场景照片尚未上传，请先上传照片。")
+        raise PalestraError(say("The photo of the scene has not arrived. Send it first."))
 
 
-def _with_names(refusal: Told, state: State, match: Match) -> Told:
+def _with_names(refusal: PalestraError, state: State, match: Match) -> PalestraError:
     """People are told names; the log has accounts."""
     known = {one for turn in match.turns.values() for seat in turn.seats for one in seat}
     known |= {match.opened.head, *match.setup.declared}
-    en, zh = str(refusal), refusal.zh
+    en, zh = (refusal.in_language(language) for language in LANGUAGES)
     for account in (state.accounts[one] for one in known if one in state.accounts):
         en, zh = en.replace(account.id, account.name), zh.replace(account.id, account.name)
-    return type(refusal)(en, zh)
+    return type(refusal)(Words(en, zh))
 
 
 def kind_of_picture(data: bytes) -> str:
     """What kind of picture it is; refused where it is none that browsers show."""
     found = next((kind for start, kind in PICTURES.items() if data.startswith(start)), "")
     if not found or (found == "image/webp" and data[8:12] != b"WEBP"):
-        raise Told("A photo is a JPEG, PNG or WebP picture.", "照片须为 JPEG、PNG 或 WebP 格式。")
+        raise PalestraError(say("A photo is a JPEG, PNG or WebP picture."))
     return found
 
 
 async def keep_photo(site: Site, viewer: Viewer, match_id: str, data: bytes) -> str:
     """Put the photo of a scene into the file store; its digest goes into the event that signs the scene off."""
     if who_is(site.state.match(match_id), viewer).part not in ("referee", "head"):
-        raise Forbidden("Photos of a scene are taken by referees.", "场景照片由裁判拍摄。")
+        raise Forbidden(say("Photos of a scene are taken by referees."))
     kind_of_picture(data)
     return await in_thread(lambda: site.contest.files.put(data))
 

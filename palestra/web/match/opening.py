@@ -10,7 +10,8 @@ from palestra.contest.log import Body, State, new_id
 from palestra.contest.match import CaseSet, Entrant, MatchOpened, MatchRules, Sheet, match_rules
 from palestra.contest.match import state_machine as table
 from palestra.contest.rules import MatchPlan, Phase, Rules, track_of
-from palestra.errors import Told
+from palestra.errors import PalestraError
+from palestra.text import say
 from palestra.web.actions import Done, action
 from palestra.web.auth import Caller
 from palestra.web.site import Site, in_thread
@@ -54,10 +55,12 @@ async def open_match(site: Site, caller: Caller, data: OpenMatch) -> Done:
 def _require_plan(phase: Phase, data: OpenMatch) -> None:
     """What is published becomes the result of the phase, so the rules must say that referees judge it."""
     if phase.match is None and not data.rehearsal:
-        raise Told(
-            f"Phase {phase.id} is not judged by referees: add [phase.match] to it in the contest file, "
-            "or open the match as a rehearsal, which counts for nothing.",
-            f"赛段 {phase.id} 不由裁判判定：请在比赛文件的该赛段中加入 [phase.match]，或以彩排方式开启（不计成绩）。",
+        raise PalestraError(
+            say(
+                "Phase {id} is not judged by referees: add [phase.match] to it in the contest file, "
+                "or open the match as a rehearsal, which counts for nothing.",
+                id=phase.id,
+            )
         )
 
 
@@ -74,7 +77,7 @@ def _rules(rules: Rules, phase: Phase, data: OpenMatch) -> MatchRules:
 def _head(state: State, name: str) -> str:
     account = state.accounts.get(name) or state.accounts.get(state.names.get(name.lower(), ""))
     if account is None or account.closed or account.role not in ("referee", "organiser"):
-        raise Told("The head referee is an account of a referee or an organiser.", "裁判长必须是裁判或主办方账号。")
+        raise PalestraError(say("The head referee is an account of a referee or an organiser."))
     return account.id
 
 
@@ -93,9 +96,8 @@ def _sheet(site: Site, phase: Phase, cases: CaseSet, rules: MatchRules) -> Sheet
     """What the phase's track brings to the table; layouts go into the file store."""
     match = track_of(phase).match
     if match is None:
-        raise Told(
-            f"Phase {phase.id} is not played at a table: its track is {phase.track}.",
-            f"赛段 {phase.id} 不是桌面操作赛：其赛道为 {phase.track}。",
+        raise PalestraError(
+            say("Phase {id} is not played at a table: its track is {track}.", id=phase.id, track=phase.track)
         )
     whole: Sheet = match.sheet(site.setup.home / phase.data, cases)
     sheet = whole.first(rules.cases if rules.shape == "exact" else None)

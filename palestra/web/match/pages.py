@@ -5,6 +5,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
 from palestra.errors import Forbidden, Missing
+from palestra.text import say
 from palestra.web.auth import viewer_from
 from palestra.web.match.api import MATCH_API
 from palestra.web.match.messages import who_is
@@ -53,9 +54,9 @@ def team(site: Site, request: Asked, match: str) -> Response[str]:
 def _only(site: Site, request: Asked, match: str, *parts: str) -> None:
     found = site.state.matches.get(match)
     if found is None:
-        raise Missing("There is no such match.", "没有这场比赛。")
+        raise Missing(say("There is no such match."))
     if who_is(found, viewer_from(request)).part not in parts:
-        raise Forbidden("This page is for others at this table.", "此页面供本场的其他人员使用。")
+        raise Forbidden(say("This page is for others at this table."))
 
 
 MATCHES: list[HTTPRouteHandler] = [desk, matches, match, referee, head, team, *MATCH_API]

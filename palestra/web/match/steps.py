@@ -4,22 +4,22 @@ import msgspec
 
 from palestra.contest.log import State
 from palestra.contest.match import ASK, LABELS, Match, Option, Who, case_of, options
-from palestra.text import Words
+from palestra.text import Words, say
 from palestra.web.match.case_view import name_in
 from palestra.web.match.models import Choice, Step
 
 WHY = {
-    "drop": Words("An object fell or is out of reach", "物体掉落或无法触及"),
-    "hang": Words("The program hangs", "程序无响应"),
-    "pose": Words("The robot is in a bad pose", "机器人姿态异常"),
+    "drop": say("An object fell or is out of reach"),
+    "hang": say("The program hangs"),
+    "pose": say("The robot is in a bad pose"),
 }
 PENALTY = {
-    "points": Words("Points", "扣分"),
-    "result": Words("The result of a case", "取消某用例成绩"),
-    "team": Words("The team is disqualified", "取消参赛资格"),
+    "points": say("Points"),
+    "result": say("The result of a case"),
+    "team": say("The team is disqualified"),
 }
-LOG = {"team": Words("The team's log", "参赛队日志"), "robot": Words("The robot's log", "机器人日志")}
-UPHELD = {"true": Words("Upheld: the result is corrected", "成立：将更正成绩"), "false": Words("Rejected", "驳回")}
+LOG = {"team": say("The team's log"), "robot": say("The robot's log")}
+UPHELD = {"true": say("Upheld: the result is corrected"), "false": say("Rejected")}
 LABELS_BY_KIND = {str(kind.__struct_config__.tag): label for kind, label in LABELS.items()}  # type: ignore[attr-defined]
 
 

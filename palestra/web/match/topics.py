@@ -8,6 +8,7 @@ import msgspec
 
 from palestra.contest import Viewer
 from palestra.contest.match import MatchBody
+from palestra.text import say
 from palestra.web.match.messages import who_is
 from palestra.web.match.models import TablePage
 from palestra.web.match.turn_view import match_view
@@ -15,7 +16,7 @@ from palestra.web.site import Site, render
 from palestra.web.stream import Said, Write
 from palestra.web.views import frame
 
-TOPICS = {"match": "比赛", "bench": "裁判长席", "side": "参赛队席"}
+TOPICS = {"match": say("match"), "bench": say("bench"), "side": say("side")}
 TEMPLATES = {"bench": "match/head_body.html", "side": "match/team_body.html"}
 PARTS = {"bench": ("head", "organiser"), "side": ("team",)}
 

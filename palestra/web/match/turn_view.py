@@ -20,7 +20,6 @@ from palestra.contest.match import (
 )
 from palestra.contest.match import turn as flow
 from palestra.contest.rules import track_of
-from palestra.text import Words
 from palestra.web.match import models as v
 from palestra.web.match.case_view import Eyes, case_view, name_in
 from palestra.web.match.messages import who_is
@@ -144,7 +143,7 @@ def turn_view(site: Site, match: Match, who: Who, team: str, now: int) -> v.Turn
         penalties=tuple(_penalty(eyes, one) for one in turn.penalties.values() if inside or (mine and one.counts)),
         conduct=tuple(_note(eyes, one) for one in turn.conduct) if inside else (),
         appeals=tuple(_appeal(eyes, one) for one in turn.appeals.values()) if mine else (),
-        flags=tuple(Words(str(one), one.zh) for one in flow.flags(opened, turn)) if inside else (),
+        flags=tuple(flow.flags(opened, turn)) if inside else (),
         strays=tuple(match.turn_logs[team].strays.values()) if inside else (),
         score=_score(match, turn, eyes) if turn.cases and published == len(turn.cases) else "",
         published=published,

@@ -12,6 +12,7 @@ from litestar.response import Redirect, Stream
 from palestra.contest.log import chain
 from palestra.contest.storage import reading
 from palestra.errors import Missing, PalestraError
+from palestra.text import say
 from palestra.web.actions import Amend
 from palestra.web.api import READING
 from palestra.web.auth import address_of, language_of, organisers_only, viewer_from
@@ -30,7 +31,7 @@ PARTS = {"csv": CSV, "parquet": "application/vnd.apache.parquet"}
 
 @get("/desk", sync_to_thread=True, **FOR_ORGANISERS)
 def overview(site: Site, request: Asked) -> Response[str]:
-    return show(request, "desk/overview.html", desk.overview(site))
+    return show(request, "desk/overview.html", desk.overview(site, language_of(request)))
 
 
 @get("/desk/access", sync_to_thread=True, **FOR_ORGANISERS)
@@ -102,7 +103,7 @@ async def promotion(site: Site, request: Asked, phase: str) -> Response[str]:
     given = list(request.query_params.multi_items())
     without = {name[8:]: value for name, value in given if name.startswith("without.") and value}
     try:
-        view = await in_thread(lambda: judging.promotion(site, phase, without))
+        view = await in_thread(lambda: judging.promotion(site, phase, without, language_of(request)))
     except PalestraError as error:
         if not without:
             raise
@@ -117,7 +118,8 @@ def verifications(site: Site, request: Asked) -> Response[str]:
 
 @get("/desk/verifications/{bundle:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def verification(site: Site, request: Asked, bundle: str) -> Response[str]:
-    return show(request, "desk/verification.html", there(judging.verification(site, bundle), missing.BUNDLE))
+    view = there(judging.verification(site, bundle, language_of(request)), missing.BUNDLE)
+    return show(request, "desk/verification.html", view)
 
 
 @get("/desk/rescorings", sync_to_thread=True, **FOR_ORGANISERS)
@@ -127,7 +129,7 @@ def rescorings(site: Site, request: Asked) -> Response[str]:
 
 @get("/desk/rescorings/{rescoring:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def rescoring(site: Site, request: Asked, rescoring: str) -> Response[str]:
-    view = there(judging.rescoring_page(site, rescoring), missing.RESCORING)
+    view = there(judging.rescoring_page(site, rescoring, language_of(request)), missing.RESCORING)
     return show(request, "desk/rescoring.html", view)
 
 
@@ -145,7 +147,7 @@ def trace(site: Site, digest: str) -> Response[bytes]:
     state = site.state
     known = {mishap.trace for one in list(state.submissions.values()) for mishap in list(one.mishaps)}
     if not digest or digest not in known:
-        raise Missing("There is no such traceback.", "没有这份错误记录。")
+        raise Missing(say("There is no such traceback."))
     return Response(site.contest.files.read(digest), media_type=MediaType.TEXT)
 
 
@@ -172,7 +174,7 @@ async def export(site: Site, request: Asked, name: str) -> Response[Any]:
         return Stream(rows, media_type=CSV, headers=_attached(name))
     table, _, ending = name.rpartition(".")
     if ending not in PARTS or table not in desk.table_names(site.state, site.now):
-        raise Missing("There is no such table.", "没有这张表格。")
+        raise Missing(say("There is no such table."))
     data = await in_thread(lambda: _table(site, table, ending))
     digest = hashlib.sha256(data).hexdigest()
     tags = {"etag": f'"{digest}"', "digest": f"sha-256={digest}"}

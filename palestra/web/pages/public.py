@@ -11,6 +11,7 @@ from palestra.contest.accounts import tokens as keys
 from palestra.contest.decisions import digest_of
 from palestra.errors import SignedOut
 from palestra.report import only
+from palestra.text import say
 from palestra.web.auth import address_of, caller_of, language_of, local_path, viewer_from
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.models import live as lv
@@ -18,7 +19,6 @@ from palestra.web.models import missing, there
 from palestra.web.models import people as pv
 from palestra.web.responses import page
 from palestra.web.site import Site, in_thread, render
-from palestra.web.text import shown
 from palestra.web.views import certificate as show_award
 from palestra.web.views import live, public, upload_limits
 from palestra.web.views import rules as show_rules
@@ -76,14 +76,17 @@ def screen(site: Site, request: Asked, phase: str = "") -> Response[str]:
 
 @get("/runs/{run:str}", sync_to_thread=False, include_in_schema=False)
 def run(site: Site, request: Asked, run: str) -> Response[str]:
-    return show(request, "live.html", there(live.run_page(site, run, viewer_from(request)), missing.RUN))
+    return show(request, "live.html", _run(site, request, run))
 
 
 @get("/api/runs/{run:str}", sync_to_thread=False, tags=["live"])
 def run_record(site: Site, request: Asked, run: str) -> lv.LivePage:
     """A live run, as far as it has come."""
-    view = there(live.run_page(site, run, viewer_from(request)), missing.RUN)
-    return shown(view, language_of(request))
+    return _run(site, request, run)
+
+
+def _run(site: Site, request: Asked, run: str) -> lv.LivePage:
+    return there(live.run_page(site, run, viewer_from(request), language_of(request)), missing.RUN)
 
 
 @get("/api/runs/{run:str}/points", sync_to_thread=False, tags=["live"])
@@ -98,7 +101,7 @@ def points(site: Site, request: Asked, run: str) -> dict[str, Any]:
 
 def require_account(request: Asked) -> None:
     if not viewer_from(request).account:
-        raise SignedOut("Sign in first.", "请先登录。")
+        raise SignedOut(say("Sign in first."))
 
 
 @get("/phases/{phase:str}", include_in_schema=False)
@@ -109,7 +112,7 @@ async def submissions(site: Site, request: Asked, phase: str) -> Response[str]:
 
 @get("/submissions/{submission:str}", sync_to_thread=False, include_in_schema=False)
 def submission(site: Site, request: Asked, submission: str) -> Response[str]:
-    view = there(show_team.submission(site, submission, viewer_from(request)), missing.SUBMISSION)
+    view = there(show_team.submission(site, submission, viewer_from(request), language_of(request)), missing.SUBMISSION)
     return show(request, "submission.html", view)
 
 

@@ -13,7 +13,8 @@ from palestra.contest.decisions import teams
 from palestra.contest.log import State, new_id
 from palestra.contest.storage import reading, writing
 from palestra.contest.storage import settings as kept_settings
-from palestra.errors import Missing, Told
+from palestra.errors import Missing, PalestraError
+from palestra.text import say
 from palestra.web.actions import Done
 from palestra.web.api import keep_session
 from palestra.web.auth import Caller, Identity, address_of, caller_of, oidc
@@ -25,7 +26,7 @@ SEAL = "outside.seal"  # the setting that has the secret which cookies are seale
 
 def _settings(site: Site) -> Oidc:
     if site.setup.oidc is None:
-        raise Missing("Sign-in through another site is not set up here.", "本站未设置通过其他网站登录。")
+        raise Missing(say("Sign-in through another site is not set up here."))
     return site.setup.oidc
 
 
@@ -63,7 +64,7 @@ def _sign_in(site: Site, caller: Caller, identity: Identity) -> Done:
     if account is None:
         account = _make_account(site, identity)
     if site.state.accounts[account].closed:
-        raise Told("This account is closed. Ask the organiser.", "该账号已关闭，请联系主办方。")
+        raise PalestraError(say("This account is closed. Ask the organiser."))
     with writing(site.contest.engine) as connection:
         secret, _ = tokens.start_session(connection, account, site.now, caller.secret)
     return Done(account, session=secret)

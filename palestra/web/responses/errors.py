@@ -13,12 +13,14 @@ from sqlalchemy.exc import OperationalError
 
 from palestra.contest.storage import UnknownUpload, WrongOffset
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
+from palestra.text import Text, in_language, joined, message, say
 from palestra.web.auth import NO_PAGES, FormRunOut, came_from, is_program, language_of
 from palestra.web.models import ErrorPage, Problem
 from palestra.web.responses.html import page
-from palestra.web.text import sentence, told
+from palestra.web.text import validation_told
 
 log = logging.getLogger("palestra.web")
+LONGEST = 1_000  # letters of what is wrong with a request
 
 
 # What any route of the API may answer besides what it is for.
@@ -75,38 +77,75 @@ def _told(error: Exception, problem: Problem) -> str:
 
 def problem_of(error: Exception, language: str = "en") -> Problem:
     """What is answered to whoever caused an error, in their language."""
-    said = told(error, language)
+    status, said = _status(error), in_language(_said(error), language)
     match error:
         case WrongOffset():
-            return Problem(409, said, received=error.received)
+            return Problem(status, said, received=error.received)
         case Refused():
-            faults = [sentence(str(fault), language) for fault in error.faults]
-            return Problem(422, faults[0] if faults else said, faults)
-        case SignedOut():
-            return Problem(401, said)
-        case TooOften():
-            return Problem(429, said)
-        case Forbidden():
-            return Problem(403, said)
-        case Missing() | UnknownUpload() | UnknownName():
-            return Problem(404, said)
-        case PalestraError():
-            return Problem(409, said)
-        case ValidationException():
-            return Problem(400, _invalid(error, language))
-        case InternalServerException() if error.detail == GONE:
-            return Problem(400, said)  # nobody reads it, and nothing of ours has failed
-        case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
-            return Problem(400, sentence("The request is not what was expected.", language))
-        case OperationalError():
-            return Problem(503, sentence("The database does not answer. Try again soon.", language))
-        case HTTPException():
-            return Problem(error.status_code, sentence(error.detail or "", language))
+            faults = [fault.text.in_language(language) for fault in error.faults]
+            return Problem(status, faults[0] if faults else said, faults)
         case _:
-            return Problem(500, sentence(OUR_FAULT, language))
+            return Problem(status, said)
 
 
-OUR_FAULT = "Something failed on our side. The organiser can find out by the number below."
+def _status(error: Exception) -> int:
+    match error:
+        case Refused():
+            return 422
+        case SignedOut():
+            return 401
+        case TooOften():
+            return 429
+        case Forbidden():
+            return 403
+        case Missing() | UnknownUpload() | UnknownName():
+            return 404
+        case PalestraError():
+            return 409
+        case ValidationException():
+            return 400
+        case InternalServerException() if error.detail == GONE:
+            return 400  # nobody reads it, and nothing of ours has failed
+        case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
+            return 400
+        case OperationalError():
+            return 503
+        case HTTPException():
+            return error.status_code
+        case _:
+            return 500
+
+
+def _said(error: Exception) -> Text:
+    match error:
+        case PalestraError():
+            return error.text
+        case ValidationException():
+            return _invalid(error)
+        case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
+            return say(UNEXPECTED)
+        case OperationalError():
+            return say("The database does not answer. Try again soon.")
+        case HTTPException():
+            return say(_PLAIN[error.detail]) if error.detail in _PLAIN else error.detail
+        case _:
+            return say(OUR_FAULT)
+
+
+UNEXPECTED = message("The request is not what was expected.")
+OUR_FAULT = message("Something failed on our side. The organiser can find out by the number below.")
+_PLAIN = {  # errors that are no PalestraError: what Litestar says where nobody says more, and our check of health
+    "The database does not answer.": message("The database does not answer."),
+    "Bad Request": message("Bad Request"),
+    "Unauthorized": message("Unauthorized"),
+    "Forbidden": message("Forbidden"),
+    "Not Found": message("Not Found"),
+    "Method Not Allowed": message("Method Not Allowed"),
+    "Request Entity Too Large": message("Request Entity Too Large"),
+    "Too Many Requests": message("Too Many Requests"),
+    "Internal Server Error": message("Internal Server Error"),
+    "Service Unavailable": message("Service Unavailable"),
+}
 
 
 GONE = "client disconnected prematurely"  # Litestar's words: it has no class of its own for that
@@ -118,8 +157,8 @@ def _is_of_the_body(error: Exception) -> bool:
     return any(name.startswith("litestar.serialization") for name in frames)
 
 
-def _invalid(error: ValidationException, language: str) -> str:
+def _invalid(error: ValidationException) -> Text:
     """Which field is wrong, and how."""
     found = [one for one in (error.extra or []) if isinstance(one, dict)]
-    parts = [f"{one.get('key', '')}: {sentence(str(one.get('message', '')), language)}" for one in found]
-    return "; ".join(parts)[:1000] or sentence("The request is not what was expected.", language)
+    parts = [joined([one.get("key", ""), validation_told(str(one.get("message", "")))], ": ") for one in found]
+    return joined(parts, "; ").cut(LONGEST) if parts else say(UNEXPECTED)

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 
 from litestar import MediaType, Request, Response
 
+from palestra.text import LANGUAGES
 from palestra.web.auth import LANGUAGE, Caller, caller_of, language_of
 from palestra.web.models import ErrorPage
 from palestra.web.site import Site, render
-from palestra.web.text import LANGUAGES, shown
 from palestra.web.views import frame
 
 
@@ -23,7 +23,7 @@ def page(request: Request[Any, Any, Any], template: str, view: object, status: i
     around = frame(site, caller.reader, caller.csrf, path, more.pop("notice", None))
     if "refusal" in request.scope["state"]:  # the server asks itself, for a form that it shows again
         more["refusal"] = request.scope["state"]["refusal"]
-    html = render(template, language, frame=around, page=shown(view, language), **more)
+    html = render(template, language, frame=around, page=view, **more)
     response = Response(html, media_type=MediaType.HTML, status_code=status)
     if request.query_params.get("lang") in LANGUAGES:
         response.set_cookie(LANGUAGE, language, max_age=365 * 86_400, samesite="lax", secure=site.setup.secure)

@@ -11,15 +11,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from palestra.text import Words
+from palestra.text import LANGUAGES, Message, Words, said, said_count
 from palestra.web.models import BoardRow, Column, ScreenTeam
 from palestra.web.site.refusal import FRESH
-from palestra.web.text import LANGUAGES, Scale, numbers, say, say_count, scale_of, sparkline, whisker, words
+from palestra.web.text import CHOICES, Scale, numbers, scale_of, sparkline, whisker
 
 STATIC = Path(__file__).parents[1] / "static"
 SHORT = 10  # letters of a digest that are shown
 EM_STEPS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 80)
 NARROW = frozenset(" .,:;!|'()[]-°Iijlfrt")
+CODES, OTHERS = {"en": "en", "zh": "zh-CN"}, {"en": "中文", "zh": "English"}  # of a page; the language to go to
 STRANGERS = ("team", "person", "next", "label", "reason")  # placeholders that hold what a stranger wrote
 
 
@@ -33,13 +34,16 @@ def _environment(language: str) -> Environment:
     pages = Environment(loader=PackageLoader("palestra.web", "templates"), autoescape=True, undefined=StrictUndefined,
                         trim_blocks=True, lstrip_blocks=True, auto_reload=False)  # fmt: skip
     pages.globals |= {
-        "language": language, "languages": LANGUAGES, "t": partial(_say, language), "tn": partial(say_count, language),
+        "language": language, "languages": LANGUAGES, "language_code": CODES[language],
+        "other_language": OTHERS[language], "say": partial(_say, language), "say_as": partial(_say_as, language),
+        "say_count": partial(said_count, language), "choice": partial(_choice, language),
         "static": static, "once": partial(token_urlsafe, 12), "sparkline": sparkline, "whisker": whisker,
         "refusal": FRESH,
     }  # fmt: skip
     pages.filters |= {
-        "told": partial(_told, language), "heading": partial(_heading, language), "kind": partial(_kind, language),
-        "job": partial(_job, language), "event": partial(_event, language),
+        "told": partial(_told, language), "heading": partial(_heading, language),
+        "kind": partial(_known, language, "file_kind"),
+        "job": partial(_known, language, "job"), "event": partial(_known, language, "event"),
         "number": numbers.number, "interval": numbers.interval, "size": numbers.size, "share": numbers.share,
         "milliseconds": numbers.milliseconds, "duration": partial(numbers.duration, language),
         "countdown": partial(numbers.countdown, language), "clock": _clock,
@@ -87,10 +91,24 @@ def _scale(rows: Sequence[BoardRow], column: Column) -> Scale | None:
     return scale_of([row.metrics[0] for row in ranked if row.metrics], column.better)
 
 
-def _say(language: str, key: str, **values: object) -> str:
-    """Words, in which a stranger's name keeps its own direction of writing to itself."""
+def _say(language: str, text: str | Message, /, **values: object) -> str:
+    """A text, in which a stranger's name keeps its own direction of writing to itself."""
     apart = {name: f"\u2068{value}\u2069" if name in STRANGERS else value for name, value in values.items()}
-    return say(language, key, **apart)
+    return said(language, text, **apart)
+
+
+def _say_as(language: str, context: str, text: str, /, **values: object) -> str:
+    return _say(language, Message(text, context), **values)
+
+
+def _choice(language: str, kind: str, name: str | int, /, **values: object) -> str:
+    """The text of a known thing: `choice("submission_state", "queued")`."""
+    return _say(language, CHOICES[kind][str(name)], **values)
+
+
+def _known(language: str, kind: str, name: str) -> str:
+    """What is called so, where it is a known thing; else its name."""
+    return _choice(language, kind, name) if name in CHOICES[kind] else name
 
 
 def _told(language: str, text: Words) -> str:
@@ -99,23 +117,9 @@ def _told(language: str, text: Words) -> str:
 
 def _heading(language: str, column: Column) -> str:
     """A column's title: in our words where the number is a known one, else as the track calls it."""
-    key = f"metric.{column.name}"
-    return words(language).get(key) or column.title.in_language(language) or column.name
-
-
-def _kind(language: str, kind: str) -> str:
-    """What a file is, where it is a known kind."""
-    return words(language).get(f"file.{kind}", kind)
-
-
-def _job(language: str, kind: str) -> str:
-    """What a worker does, where it is a known thing."""
-    return words(language).get(f"job.{kind}", kind)
-
-
-def _event(language: str, kind: str) -> str:
-    """What happened, where it is a known kind of event."""
-    return words(language).get(f"event.{kind}", kind)
+    if column.name in CHOICES["metric"]:
+        return _choice(language, "metric", column.name)
+    return column.title.in_language(language) or column.name
 
 
 def _letters(text: str) -> int:

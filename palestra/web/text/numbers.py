@@ -9,11 +9,14 @@ from markupsafe import Markup
 
 from palestra.contest.rules import Quota
 from palestra.records import Estimate
-from palestra.web.text.catalogue import say, say_count
+from palestra.text import message, said, said_count
 
 NONE = "–"
 WHOLE = ("points", "blinks", "count")  # units of which there are whole ones
 SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1000, 60_000, 3_600_000, 86_400_000
+DAY, SECOND = message("{count} d"), message("{count} s")
+UNITS = ((DAY, DAY_MS), (message("{count} h"), HOUR_MS), (message("{count} min"), MINUTE_MS), (SECOND, SECOND_MS))
+MONTHS = message("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -64,29 +67,39 @@ def milliseconds(seconds: float | None) -> str:
 def duration(language: str, ms: int) -> str:
     """A stretch of time by its two largest units: 3 d 4 h."""
     left, parts = max(ms, 0), []
-    for unit, length in (("day", DAY_MS), ("hour", HOUR_MS), ("minute", MINUTE_MS), ("second", SECOND_MS)):
+    for unit, length in UNITS:
         count, left = divmod(left, length)
         if count:
-            parts.append(say(language, f"time.{unit}", count=count))
+            parts.append(said(language, unit, count=count))
         elif parts:
             break
-    return say(language, "time.join").join(parts[:2]) if parts else say(language, "time.second", count=0)
+    return " ".join(parts[:2]) if parts else said(language, SECOND, count=0)
 
 
 def countdown(language: str, until: int, now: int) -> str:
     """What is left until then, as a page's script goes on to count it down: 2 d 05:20:34."""
     days, rest = divmod(max(until - now, 0), DAY_MS)
     if until <= now:
-        return say(language, "time.over")
+        return said(language, "now")
     clock = f"{rest // HOUR_MS:02}:{rest // MINUTE_MS % 60:02}:{rest // SECOND_MS % 60:02}"
-    return f"{say(language, 'time.day', count=days)} {clock}" if days else clock
+    return f"{said(language, DAY, count=days)} {clock}" if days else clock
 
 
 def quota(language: str, given: Quota) -> str:
     """How often something may be done, in words."""
-    if given.per == "window":
-        return say_count(language, "quota.window", given.count, time=duration(language, given.window_ms))
-    return say_count(language, f"quota.{given.per}", given.count)
+    count = given.count
+    match given.per:
+        case "window":
+            time = duration(language, given.window_ms)
+            return said_count(
+                language, "{count} submission in any {time}", "{count} submissions in any {time}", count, time=time
+            )
+        case "day":
+            return said_count(language, "{count} submission per day", "{count} submissions per day", count)
+        case "week":
+            return said_count(language, "{count} submission per week", "{count} submissions per week", count)
+        case _:
+            return said_count(language, "{count} submission in all", "{count} submissions in all", count)
 
 
 def time_tag(language: str, ms: int | None, zone: str, compact: bool = False) -> Markup:
@@ -105,7 +118,7 @@ def time_tag(language: str, ms: int | None, zone: str, compact: bool = False) ->
 
 def day(language: str, ms: int, zone: str) -> str:
     then = local(ms, zone)
-    return say(language, "time.date", year=then.year, month=_month(language, then), day=then.day)
+    return said(language, "{day} {month} {year}", year=then.year, month=_month(language, then), day=then.day)
 
 
 def zone_label(minutes: int) -> str:
@@ -125,9 +138,9 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _clock(language: str, then: datetime, compact: bool) -> str:
-    key = "time.short" if compact else "time.full"
-    return say(language, key, year=then.year, month=_month(language, then), day=then.day, clock=f"{then:%H:%M}")
+    shown = message("{day} {month} {clock}") if compact else message("{day} {month} {year}, {clock}")
+    return said(language, shown, year=then.year, month=_month(language, then), day=then.day, clock=f"{then:%H:%M}")
 
 
 def _month(language: str, then: datetime) -> str:
-    return say(language, "time.months").split()[then.month - 1]
+    return said(language, MONTHS).split()[then.month - 1]

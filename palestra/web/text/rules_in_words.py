@@ -21,10 +21,10 @@ from palestra.contest.rules import (
     track_of,
     value_parsers,
 )
-from palestra.text import Words
+from palestra.text import Words, joined, said, said_count, say, say_as, say_count
 from palestra.web.models import RuleRow, RuleSection
 from palestra.web.text import numbers
-from palestra.web.text.catalogue import LANGUAGES, say, say_count, words
+from palestra.web.text.choices import CHOICES
 
 NOT_TOLD = {"contest": ("id", "name"), "phase": ("id", "title", "data")}  # in headings, or nobody's business
 LONG = ("about", "declaration", "licence")
@@ -41,13 +41,9 @@ def sections(rules: Rules) -> list[RuleSection]:
         RuleSection(id=f"phase-{phase.id}", title=phase.title, rows=tuple(_phase(rules, phase)))
         for phase in rules.phases
     ]
-    found += [RuleSection(id="weights", title=both("rule.weights"), rows=tuple(_weights(rules)))] * bool(rules.weights)
-    found += [RuleSection(id="awards", title=both("rule.awards"), rows=tuple(_awards(rules)))] * bool(rules.awards)
+    found += [RuleSection(id="weights", title=say("Final standing"), rows=tuple(_weights(rules)))] * bool(rules.weights)
+    found += [RuleSection(id="awards", title=say_as("rule", "Awards"), rows=tuple(_awards(rules)))] * bool(rules.awards)
     return found
-
-
-def both(key: str, **given: object) -> Words:
-    return Words(say("en", key, **given), say("zh", key, **given))
 
 
 def _phase(rules: Rules, phase: Phase) -> Iterator[RuleRow]:
@@ -62,7 +58,7 @@ def _rows(table: Any, keys: Mapping[str, Key], kind: str, rules: Rules, place: s
         value = getattr(table, key.field or name)
         if name in NOT_TOLD.get(kind, ()) or value in (None, "", (), {}, Words()) or _is_idle(table, name, value):
             continue
-        label = both(f"rule.{kind}.{name}")
+        label = say(CHOICES[f"rule_{kind}"][name])
         where = f"{place or kind}.{name}"
         if key.read in TIMES:
             yield RuleRow(key=where, label=label, at=value)
@@ -87,11 +83,9 @@ def _weights(rules: Rules) -> Iterator[RuleRow]:
 
 def _awards(rules: Rules) -> Iterator[RuleRow]:
     for number, award in enumerate(rules.awards):
-        whose = rules.phase(award.phase).title if award.phase else both("home.final_standing")
-        en, zh = (
-            say_count(language, "rule.award", award.count, board=whose.in_language(language)) for language in LANGUAGES
-        )
-        yield RuleRow(key=f"awards.{number}", label=award.title, value=Words(en, zh))
+        whose = rules.phase(award.phase).title if award.phase else say("Final standing")
+        told = say_count("for {count} team, by {board}", "for {count} teams, by {board}", award.count, board=whose)
+        yield RuleRow(key=f"awards.{number}", label=award.title, value=told)
 
 
 # Values
@@ -108,28 +102,29 @@ def _told(table: Any, kind: str, name: str, key: Key, rules: Rules) -> Words:
     if key.read in _HOW:
         return Words(_HOW[key.read]("en", value), _HOW[key.read]("zh", value))
     if isinstance(value, bool):
-        return both("rule.yes" if value else "rule.no")
-    chosen = f"rule_choice.{name}.{value}"
-    return both(chosen) if chosen in words("en") else _same(f"{value:g}" if isinstance(value, float) else str(value))
-
-
-def _same(text: str) -> Words:
-    return Words(text, text)
+        return say("yes") if value else say("no")
+    chosen = CHOICES.get(f"rule_choice_{name}", {}).get(value)
+    return say(chosen) if chosen else Words.same(f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _metric(language: str, name: str) -> str:
-    return say(language, "board.earlier") if name == "earlier" else words(language).get(f"metric.{name}", name)
+    if name == "earlier":
+        return said(language, "who was earlier")
+    known = CHOICES["metric"].get(name)
+    return said(language, known) if known else name
 
 
 def _listed(language: str, names: Any) -> str:
-    return say(language, "rule.comma").join(names)
+    return joined(names).in_language(language)
 
 
 _HOW: dict[value_parsers.Reader, Callable[[str, Any], str]] = {
     value_parsers.quota: numbers.quota,
     value_parsers.size: lambda _, value: numbers.size(value),
-    value_parsers.length: lambda language, value: calendar.duration(value, language),
-    value_parsers.working_days: lambda language, value: say_count(language, "rule.working_days", value),
+    value_parsers.length: lambda language, value: calendar.duration(value).in_language(language),
+    value_parsers.working_days: lambda language, value: said_count(
+        language, "{count} working day", "{count} working days", value
+    ),
     value_parsers.share: lambda _, value: numbers.share(value),
     value_parsers.days: _listed,
     value_parsers.weekend_days: _listed,

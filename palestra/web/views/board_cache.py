@@ -6,6 +6,7 @@ import msgspec
 
 from palestra.contest import Viewer, sight_of_board
 from palestra.errors import Forbidden, Missing
+from palestra.text import say
 from palestra.web.models import BOARD
 from palestra.web.site import Site
 from palestra.web.views import public
@@ -22,8 +23,8 @@ def board_json(site: Site, phase: str, viewer: Viewer) -> tuple[str, bytes]:
     sight = sight_of_board(state, rules, viewer, now)
     if sight is None:
         if viewer.account:
-            raise Forbidden("You may not see this board.", "您不能查看该排行榜。")
-        raise Missing(BOARD.en, BOARD.zh)
+            raise Forbidden(say("You may not see this board."))
+        raise Missing(BOARD)
     closed = now >= rules.closes, now >= rules.opens
     key = (phase, viewer.team, viewer.is_organiser, sight, site.boards.version(phase), closed, len(state.versions),
            state.promotions[phase].at if phase in state.promotions else 0)  # fmt: skip

@@ -9,12 +9,12 @@ from palestra.contest.log import chain
 from palestra.contest.rules import track_of
 from palestra.contest.storage import reading
 from palestra.records import Estimate
-from palestra.text import Words
+from palestra.text import say
 from palestra.web.models import public as v
 from palestra.web.site import Site
 from palestra.web.views.public import column_of
 
-FINAL = v.Column(name="final", title=Words("Final score", "最终成绩"), unit="", better="higher")
+FINAL = v.Column(name="final", title=say("Final score"), unit="", better="higher")
 
 
 class Place(NamedTuple):

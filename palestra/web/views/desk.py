@@ -10,7 +10,7 @@ from palestra.contest import Viewer, frozen_since, is_partial
 from palestra.contest.decisions import PLAYABLE, organiser, submissions_of
 from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
 from palestra.contest.queue import Order, jobs
-from palestra.contest.rules import Phase, edited, parse, track_of
+from palestra.contest.rules import Phase, edited, parse_sent, track_of
 from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading
 from palestra.text import Words
@@ -35,17 +35,17 @@ def name_of(state: State, one: Submission) -> str:
 # What goes on now
 
 
-def overview(site: Site) -> dv.DeskPage:
+def overview(site: Site, language: str = "en") -> dv.DeskPage:
     """Also sent live, whenever anything happens, so nothing here grows with the log."""
     state, now = site.state, site.now
     newest = log_head(site)
     found, more = _jobs(site)
     return dv.DeskPage(
         phases=desk_phases(site),
-        jobs=tuple(_job(state, one) for one in found),
+        jobs=tuple(_job(state, one, language) for one in found),
         jobs_more=more,
         workers=tuple(_worker(one, there) for one, there in jobs.workers(site.contest.engine, now)),
-        faults=tuple(_faults(state)),
+        faults=tuple(_faults(state, language)),
         requests=_unanswered(state),
         copies=len(state.copies),
         verifications=sum(_is_unjudged(state, one.team, one.phase) for one in list(state.bundles.values())),
@@ -106,7 +106,7 @@ def _jobs(site: Site) -> tuple[list[jobs.Listed], int]:
     return found, max(count - len(found), 0)
 
 
-def _job(state: State, one: jobs.Listed) -> dv.Job:
+def _job(state: State, one: jobs.Listed, language: str) -> dv.Job:
     order = msgspec.json.decode(one.body, type=Order)
     submission, bundle = state.submissions.get(order.submission), state.bundles.get(order.submission)
     team = name_of(state, submission) if submission else state.teams[bundle.team].name if bundle else ""
@@ -121,7 +121,7 @@ def _job(state: State, one: jobs.Listed) -> dv.Job:
         worker=one.worker,
         queued_at=one.queued_at,
         lease_until=one.lease_until or None,
-        message=one.message,
+        message=one.message.in_language(language),
     )
 
 
@@ -136,7 +136,7 @@ def _worker(one: jobs.Seen, there: bool) -> dv.Worker:
     )
 
 
-def _faults(state: State) -> list[dv.FaultRow]:
+def _faults(state: State, language: str) -> list[dv.FaultRow]:
     """The newest attempts that came to nothing."""
     newest = list(state.submissions.values())[-LOOKED_AT:]
     rows = [
@@ -145,7 +145,7 @@ def _faults(state: State) -> list[dv.FaultRow]:
             team_name=name_of(state, one),
             at=mishap.at,
             fault=mishap.fault,
-            message=mishap.message,
+            message=mishap.message.in_language(language),
             trace=f"/desk/traces/{mishap.trace}" if mishap.trace else "",
             attempt=mishap.attempt,
             last=mishap.last,
@@ -303,7 +303,7 @@ def amendments(site: Site) -> dv.AmendmentsPage:
 
 def amended(site: Site, text: str, counts_from: int, reason: str) -> dv.AmendmentsPage:
     """What a contest file that was given would change. It is refused here for what it would be refused for later."""
-    before, after = site.state.versions[-1].rules, parse(text, "contest.toml")
+    before, after = site.state.versions[-1].rules, parse_sent(text, "contest.toml", site.setup.file)
     require_other(before, after)
     with site.contest.lock:
         organiser.amend(site.state, site.now, after, counts_from, reason)

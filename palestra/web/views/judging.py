@@ -27,7 +27,9 @@ MOST_CHANGES = 500  # of a set of new scores, the largest in ranks first
 # Promotion
 
 
-def promotion(site: Site, phase_id: str, without: Mapping[str, str] | None = None) -> dv.PromotionPage:
+def promotion(
+    site: Site, phase_id: str, without: Mapping[str, str] | None = None, language: str = "en"
+) -> dv.PromotionPage:
     """Who would go on, with these left out."""
     state, now = site.state, site.now
     phase = state.phase(phase_id, now)
@@ -42,7 +44,7 @@ def promotion(site: Site, phase_id: str, without: Mapping[str, str] | None = Non
         to=link_of(state.phase(phase.promotion.to, now), now),
         top=phase.promotion.top,
         column=column_of(metric),
-        rows=tuple(_promotion_rows(seen, rows, metric.name, held, set(without or {}))),
+        rows=tuple(_promotion_rows(seen, rows, metric.name, held, set(without or {}), language)),
         confirmed_at=held.at if held else None,
         as_of=state.at,
         preview=seen.digest,
@@ -77,10 +79,11 @@ def no_promotion(site: Site, phase_id: str = "") -> dv.NoPromotionPage:
 
 
 def _promotion_rows(
-    seen: promoting.Preview, rows: Sequence[Row], metric: str, held: Promotion | None, named: set[str]
+    seen: promoting.Preview, rows: Sequence[Row], metric: str, held: Promotion | None, named: set[str], language: str
 ) -> list[dv.PromotionRow]:
     """Those who go on and those who are left out, then the first few who do not."""
-    goes, out = {one.team for one in seen.teams}, {one.team: one.reason for one in seen.left_out}
+    goes = {one.team for one in seen.teams}
+    out = {one.team: seen.why[one.team].in_language(language) for one in seen.left_out}
     had = {one.team for one in held.teams} if held else set()
     ranked = [row for row in rows if row.rank is not None]
     last = max((i for i, row in enumerate(ranked) if row.entry.team in goes | out.keys() | had), default=-1)
@@ -165,7 +168,7 @@ def _verification(
     )
 
 
-def verification(site: Site, bundle_id: str) -> dv.VerificationPage | None:
+def verification(site: Site, bundle_id: str, language: str = "en") -> dv.VerificationPage | None:
     state, now = site.state, site.now
     bundle = state.bundles.get(bundle_id)
     phase = state.phase(bundle.phase, now) if bundle else None
@@ -180,7 +183,7 @@ def verification(site: Site, bundle_id: str) -> dv.VerificationPage | None:
         of=of,
         of_at=state.submissions[of].at if of else bundle.at,
         tolerance=phase.verification.tolerance,
-        message=bundle.message,
+        message=bundle.message.in_language(language),
         report=f"/desk/reports/{bundle.report}" if bundle.report else "",
         next_team=_next_team(site, phase, bundle.team, rows),
         can_retry=job in ("failed", "cancelled"),
@@ -237,7 +240,7 @@ def _new_score(state: State, one: Rescoring, submission: str) -> Score | None:
     return found[-1] if found else None
 
 
-def rescoring_page(site: Site, rescoring_id: str) -> dv.RescoringPage | None:
+def rescoring_page(site: Site, rescoring_id: str, language: str = "en") -> dv.RescoringPage | None:
     """A set of new scores: which change, and what they do to the board."""
     state, now = site.state, site.now
     one = state.rescorings.get(rescoring_id)
@@ -245,7 +248,7 @@ def rescoring_page(site: Site, rescoring_id: str) -> dv.RescoringPage | None:
         return None
     metric = track_of(state.phase(one.phase, now)).ranks
     ranks = _ranks(site, one)
-    changes = [_change(state, one, name, metric.name, ranks) for name in one.submissions]
+    changes = [_change(state, one, name, metric.name, ranks, language) for name in one.submissions]
     shown = [change for change in changes if _is_news(change)]
     shown.sort(key=lambda change: -abs((change.rank_before or 0) - (change.rank_after or 0)))
     return dv.RescoringPage(
@@ -278,7 +281,7 @@ def _applied_at(state: State, one: Rescoring) -> int | None:
     return next((score.counts_from for score in scores if score), None)
 
 
-def _change(state: State, one: Rescoring, name: str, metric: str, ranks: Ranks) -> dv.RankChange:
+def _change(state: State, one: Rescoring, name: str, metric: str, ranks: Ranks, language: str) -> dv.RankChange:
     submission, score = state.submissions[name], _new_score(state, one, name)
     before, after = ranks.get(submission.team, (None, None))
     return dv.RankChange(
@@ -288,7 +291,7 @@ def _change(state: State, one: Rescoring, name: str, metric: str, ranks: Ranks) 
         after=score.metrics.get(metric) if score else None,
         rank_before=before,
         rank_after=after,
-        failed=one.failed.get(name, "") if score is None else "",
+        failed=one.failed.get(name, Words()).in_language(language) if score is None else "",
     )
 
 

@@ -138,7 +138,7 @@ def _board_screen(site: Site, asked: str) -> lv.ScreenPage | None:
 # A run's page
 
 
-def run_page(site: Site, run_id: str, viewer: Viewer) -> lv.LivePage | None:
+def run_page(site: Site, run_id: str, viewer: Viewer, language: str = "en") -> lv.LivePage | None:
     run = site.state.runs.get(run_id)
     if run is None or not _shown(site, site.state.phase(run.phase), viewer):
         return None
@@ -153,7 +153,7 @@ def run_page(site: Site, run_id: str, viewer: Viewer) -> lv.LivePage | None:
         column=public.column_of(track_of(phase).ranks),
         teams=tuple(_live_team(team) for team in _teams(site, run, start, standing)),
         state=_state(site, run),
-        message=run.message,
+        message=run.message.in_language(language),
         started_at=run.at,
         ended_at=run.ended_at or None,
         pace=run.pace,

@@ -9,8 +9,8 @@ from palestra.contest.rules import Rules
 from palestra.contest.setup import Place
 from palestra.errors import UnknownName
 from palestra.formats import write_bytes
+from palestra.text import LANGUAGES, say
 from palestra.web.site import STATIC, render
-from palestra.web.text import LANGUAGES, say
 
 
 def page_of(found: Pack, language: str) -> str:
@@ -31,7 +31,7 @@ def _rendered(found: Pack, language: str, css: str) -> str:
 def write_of(place: Place, rules: Rules, language: str, phase: str, out: Path) -> Pack:
     """Write a contest's pack to a file: from its log where it is open and the file says the same, else as a draft."""
     if language not in LANGUAGES:
-        raise UnknownName("language of the pack", language, LANGUAGES)
+        raise UnknownName(say("language of the pack"), language, LANGUAGES)
     source = Source(rules, place.home, phase_of_match(rules, phase).id)
     if place.is_open():
         contest = place.open()
@@ -43,4 +43,8 @@ def write_of(place: Place, rules: Rules, language: str, phase: str, out: Path) -
 
 
 def edition(found: Pack) -> str:
-    return say("en", "pack.edition", number=found.number) if found.number else say("en", "pack.draft")
+    return (
+        say("Version {number} of the rules", number=found.number)
+        if found.number
+        else say("Draft: these rules were not announced yet")
+    ).en

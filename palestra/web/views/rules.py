@@ -7,12 +7,12 @@ import msgspec
 
 from palestra.contest.log import State
 from palestra.contest.rules import Rules, edited_file, written
-from palestra.errors import Missing, Told
-from palestra.text import Words
+from palestra.errors import Missing, PalestraError
+from palestra.text import Words, say, say_as
 from palestra.web.models import public as v
 from palestra.web.models import rules as rv
 from palestra.web.site import Site
-from palestra.web.text import both, sections
+from palestra.web.text import sections
 
 AROUND = 2  # lines of a contest file that are shown beside one that changes
 
@@ -23,7 +23,7 @@ def page(site: Site, number: int = 0) -> rv.RulesPage:
     in_force = number_in_force(state, now)
     number = number or in_force
     if not 1 <= number <= len(state.versions):
-        raise Missing("There is no such version of the rules.", "没有这个版本的规则。")
+        raise Missing(say("There is no such version of the rules."))
     rules = state.versions[number - 1].rules
     return rv.RulesPage(
         number=number,
@@ -67,7 +67,7 @@ def _as_moved(state: State, now: int, told: list[rv.RuleSection]) -> Iterator[rv
             continue
         moved = {f"phase.{phase}.opens": times.opens, f"phase.{phase}.closes": times.closes}
         rows = [msgspec.structs.replace(row, at=moved.get(row.key, row.at)) for row in section.rows]
-        why = rv.RuleRow(key="moved", label=both("rule.moved"), value=Words(moves[-1].reason))
+        why = rv.RuleRow(key="moved", label=say("Moved by the organiser"), value=Words(moves[-1].reason))
         yield msgspec.structs.replace(section, rows=(*rows, why))
 
 
@@ -95,7 +95,7 @@ def _by_key(rules: Rules) -> dict[str, tuple[Words, rv.RuleRow]]:
     found: dict[str, tuple[Words, rv.RuleRow]] = {}
     for section in sections(rules):
         if section.id.startswith(("contest", "phase-")):
-            title = rv.RuleRow(key=f"{section.id}.title", label=both("rule.title"), value=section.title)
+            title = rv.RuleRow(key=f"{section.id}.title", label=say_as("rule", "Name"), value=section.title)
             found[title.key] = (section.title, title)
         found |= {row.key: (section.title, row) for row in section.rows}
     return found
@@ -121,7 +121,4 @@ def compared(before: str, after: str) -> Iterator[rv.FileLine]:
 
 def require_other(before: Rules, after: Rules) -> None:
     if before == after:
-        raise Told(
-            "These rules say the same as those that were announced last: nothing would change.",
-            "这份规则与最近公布的相同，不会有任何变化。",
-        )
+        raise PalestraError(say("These rules say the same as those that were announced last: nothing would change."))

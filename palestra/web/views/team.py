@@ -163,7 +163,7 @@ def _refusal(state: State, phase: Phase, viewer: Viewer, left: submitting.Allowa
     return next((name for holds, name in reasons if holds), "")
 
 
-def submission(site: Site, submission_id: str, viewer: Viewer) -> v.SubmissionPage | None:
+def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "en") -> v.SubmissionPage | None:
     """All of one submission; nothing where this viewer may not see it."""
     state, now = site.state, site.now
     one = state.submissions.get(submission_id)
@@ -189,11 +189,11 @@ def submission(site: Site, submission_id: str, viewer: Viewer) -> v.SubmissionPa
         state=stage,
         ahead=ahead_of(site.contest.engine, one.id) if stage == "queued" else None,
         attempt=one.attempt,
-        attempts=tuple(_attempts(one, viewer)),
+        attempts=tuple(_attempts(one, viewer, language)),
         ended_at=one.stage_at if one.stage not in ("checking", "queued", "running") else None,
-        faults=tuple(one.faults),
+        faults=tuple(fault.in_language(language) for fault in one.faults),
         fault_count=one.fault_count,
-        message=one.message,
+        message=one.message.in_language(language),
         charged=one.stage not in submitting.FREE,
         columns=tuple(map(column_of, metrics)) if score else (),
         metrics=tuple(score.metrics.get(metric.name) for metric in metrics) if score else (),
@@ -208,7 +208,7 @@ def submission(site: Site, submission_id: str, viewer: Viewer) -> v.SubmissionPa
     )
 
 
-def _attempts(one: Submission, viewer: Viewer) -> list[v.Attempt]:
+def _attempts(one: Submission, viewer: Viewer, language: str) -> list[v.Attempt]:
     """Attempts that came to nothing; a traceback is for the organiser."""
     return [
         v.Attempt(
@@ -216,7 +216,7 @@ def _attempts(one: Submission, viewer: Viewer) -> list[v.Attempt]:
             started_at=mishap.at,
             ended_at=mishap.at,
             outcome=mishap.fault,
-            message=mishap.message,
+            message=mishap.message.in_language(language),
             trace=f"/desk/traces/{mishap.trace}" if mishap.trace and viewer.is_organiser else "",
         )
         for mishap in one.mishaps

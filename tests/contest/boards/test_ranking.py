@@ -15,6 +15,8 @@ from palestra.contest.boards.ranking import Entry
 from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
 from palestra.contest.rules.model import track_of
+from palestra.errors import PalestraError
+from palestra.records import Metric
 from palestra.scoring import leaderboard as boards_of_results
 from palestra.scoring import score
 from tests.contest.story import START, Story, a_phase, histories, numbers, ranks, some_rules
@@ -297,3 +299,26 @@ def test_baselines_are_not_in_the_final_standing():
     track = track_of(story.state.phase("online"))
     story.baseline(1.0, phase="online", metrics={one.name: numbers(1.0)["pe_deg"] for one in track.metrics})
     assert final_of(story) == []
+
+
+def test_only_metrics_that_are_numbers_are_kept_and_those_that_decide_must_be(numbers_of_two):
+    track, result = numbers_of_two
+    assert list(ranking.rankable(a_phase(), track, result).metrics) == ["first"]
+    with pytest.raises(
+        PalestraError, match="its metric second, by which the board of phase p is ordered, came out as nan"
+    ):
+        ranking.rankable(a_phase("p", ties=("second",)), track, result)
+
+
+@pytest.fixture
+def numbers_of_two():
+    """A result with a metric that there is nothing to compute from."""
+    table = pl.DataFrame({"trial": ["a"], "unit": ["u"], "number": [0]})
+    truth = table.select("trial", truth_number="number")
+    values = {"first": 1.0, "second": np.nan}
+    metrics = tuple(
+        Metric(name, "", "lower", lambda rows, draws, value=value: np.full(len(draws.weights), value))
+        for name, value in values.items()
+    )
+    track = track_with(table.drop("number"), truth, metrics=metrics)
+    return track, score.score(track, score.load(track, None), table.drop("unit"), "me").result

@@ -19,7 +19,7 @@ from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.state import Match
 from palestra.contest.rules import reader
 from palestra.contest.rules.model import MatchPlan, Rules
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from palestra.text import Words
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.case_catalogue import catalogue, sheet
@@ -205,7 +205,7 @@ def test_it_is_versioned_with_the_rules(home, rules):
 
 
 def test_without_practice_cases_it_says_what_to_do(rules, tmp_path):
-    with pytest.raises(Told, match="There are no practice cases: data/manip/onsite"):
+    with pytest.raises(PalestraError, match="There are no practice cases: data/manip/onsite"):
         pack(Source(rules, tmp_path))
 
 

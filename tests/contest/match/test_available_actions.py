@@ -11,7 +11,7 @@ from palestra.contest.match.available_actions import options
 from palestra.contest.match.consequences import LABELS
 from palestra.contest.match.event_kinds import KINDS
 from palestra.contest.match.state_machine import decide
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from tests.contest.match.table import ANNA, BLUE, BO, CHEN, HEAD, ORGANISER, RED, SECOND, Table
 from tests.contest.match.test_random import PRESET, SEEDS, Player
 
@@ -61,9 +61,9 @@ def test_every_step_in_every_state_is_offered_or_refused_in_words(preset, seed, 
             about = {"case": case} if "case" in kind.__struct_fields__ else {}
             if kind is e.CaseStopped and table.match.turns["red"].cases.get(case):
                 continue  # a second stop is a witness: it is taken, and changes nothing
-            with pytest.raises(Told) as caught:
+            with pytest.raises(PalestraError) as caught:
                 decide(table.match, HEAD, table.body_of(kind, **about, **fields.get(kind, {})), table.now)
-            assert "Possible now: " in str(caught.value) and "现在可以：" in caught.value.zh
+            assert "Possible now: " in str(caught.value) and "现在可以：" in caught.value.in_language("zh")
 
 
 def test_the_cost_is_said_before_anybody_confirms():

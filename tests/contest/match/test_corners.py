@@ -8,7 +8,7 @@ import pytest
 from palestra.contest.match import events as e
 from palestra.contest.match.consequences import cost_of
 from palestra.contest.match.rules import PRESETS, TOTAL_MS
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from tests.contest.match.table import ANNA, BO, MINUTE, SECOND, Table, a_sheet
 
 ALL = pytest.mark.parametrize("preset", list(PRESETS))
@@ -38,7 +38,7 @@ def test_a_retry_at_the_last_second_counts_the_last_attempt_and_no_time_more(pre
     table.ask(ANNA, e.CaseRetried, why="drop")
     row = table.wait(SECOND).row(case)
     assert (row.ended, row.met, row.attempts, row.time_ms) == ("time", 0, 2, PRESETS[preset].limit_ms)
-    with pytest.raises(Told, match="its time was up"):
+    with pytest.raises(PalestraError, match="its time was up"):
         table.ask(ANNA, e.CaseRetried, case=case, why="drop")
 
 
@@ -61,12 +61,12 @@ def test_a_second_restart_is_refused_in_the_same_case_and_in_the_next(preset):
     table, case = begun(preset)
     table.ask(ANNA, e.ProgramRestarted, approved_by="bo", reason="it hangs")
     before = table.row(case)
-    with pytest.raises(Told, match=f"restarted in case {case} already: a team has 1 in all"):
+    with pytest.raises(PalestraError, match=f"restarted in case {case} already: a team has 1 in all"):
         table.ask(ANNA, e.ProgramRestarted, approved_by="bo", reason="it hangs again")
     assert (before.attempts, table.row(case).attempts) == (1, 1)  # it is no retry
     table.ask(ANNA, e.CaseStopped)
     table.started()
-    with pytest.raises(Told, match="a team has 1 in all"):
+    with pytest.raises(PalestraError, match="a team has 1 in all"):
         table.ask(ANNA, e.ProgramRestarted, approved_by="anna", reason="it hangs here as well")
     assert len(table.match.turns["red"].restarts) == 1
 
@@ -84,7 +84,7 @@ def test_the_55_minutes_end_inside_a_case_which_is_scored_as_it_stands_and_the_r
     assert {(one.ended, one.met, Fraction(one.charged_ms)) for one in others} == {
         ("unreached", 0, rules.case_ms(rules.cases))
     }
-    with pytest.raises(Told, match="over after 55:00"):
+    with pytest.raises(PalestraError, match="over after 55:00"):
         table.ask(ANNA, e.SystemConfirmed, case=others[0].case)
     table.signed(case, ("s2",))
     assert table.row(case).state == "agreed"

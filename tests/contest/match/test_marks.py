@@ -11,7 +11,7 @@ from palestra.contest.match.on_site_ranking import ranked, tallies
 from palestra.contest.match.penalties import points_of
 from palestra.contest.match.reducer import at_time
 from palestra.contest.match.turn import flags
-from palestra.errors import Forbidden, Told
+from palestra.errors import Forbidden, PalestraError
 from tests.contest.match.table import ANNA, BO, CHEN, HEAD, MINUTE, RED, SECOND, Table
 from tests.contest.match.test_state_machine import refused
 
@@ -146,7 +146,7 @@ def test_a_deduction_takes_two_referees():
 
 @pytest.mark.parametrize("text", ["", "0", "-1/2", "3/2", "1/0", "nan", "1e-9999999", "ten"])
 def test_what_is_no_part_of_one_is_no_deduction(text):
-    with pytest.raises(Told):
+    with pytest.raises(PalestraError):
         points_of(text)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from palestra.contest.match.on_site_ranking import ranked, tally, variance, why, with_online
 from palestra.contest.match.rules import PRESETS
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from palestra.scoring.judged import Judged
 
 RULES = PRESETS["literal"]
@@ -178,5 +178,5 @@ def test_an_online_score_is_exact_and_from_0_to_1():
     a, b = two([row("a", "c", 1, 2, 0)], [row("b", "c", 1, 1, 0)])
     with pytest.raises(TypeError, match="exactly"):
         with_online(RULES, [a, b], {"a": 0.1})  # type: ignore[dict-item]
-    with pytest.raises(Told, match="from 0 to 1"):
+    with pytest.raises(PalestraError, match="from 0 to 1"):
         with_online(RULES, [a, b], {"a": "75"})

@@ -16,7 +16,7 @@ from palestra.contest.match.rules import TOTAL_MS
 from palestra.contest.match.state import Match
 from palestra.contest.match.state_machine import decide
 from palestra.contest.match.turn import current
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from tests.contest.match.table import ANNA, BO, HEAD, RED, Table, a_sheet
 
 SEEDS = st.integers(0, 2**32)
@@ -48,8 +48,8 @@ class Player:
         try:
             if self.table.send(who, body):
                 self.sent.append((who, body, self.table.now))
-        except Told as refusal:
-            assert str(refusal) and refusal.zh
+        except PalestraError as refusal:
+            assert str(refusal) and refusal.in_language("zh")
 
     def pick(self) -> tuple[Any, Any, dict[str, Any]]:
         """Mostly the next thing in order; else something else."""

@@ -14,7 +14,7 @@ from palestra.contest.match.draw import check_slots, equal_slots, group_orders, 
 from palestra.contest.match.reducer import take_in
 from palestra.contest.match.rules import PRESETS
 from palestra.contest.match.setup import check_opening
-from palestra.errors import Told
+from palestra.errors import PalestraError
 from palestra.text import Words
 from tests.contest.match.table import HEAD, ORGANISER, Table, a_sheet
 from tests.contest.match.test_state_machine import refused
@@ -67,11 +67,11 @@ def test_slots_are_equal_and_never_overlap():
     slots = equal_slots(["red", "blue"], 1000, 600, gap_ms=50)
     assert [(slot.opens, slot.closes) for slot in slots] == [(1000, 1600), (1650, 2250)]
     check_slots(slots, names)
-    with pytest.raises(Told, match="equally long"):
+    with pytest.raises(PalestraError, match="equally long"):
         check_slots([slots[0], e.Slot("blue", 1650, 2251)], names)
-    with pytest.raises(Told, match="Red and Blue overlap"):
+    with pytest.raises(PalestraError, match="Red and Blue overlap"):
         check_slots([slots[0], e.Slot("blue", 1599, 2199)], names)
-    with pytest.raises(Told, match="as many"):
+    with pytest.raises(PalestraError, match="as many"):
         check_slots(slots, names | {"green": "Green"})
     table = Table()
     table.ask(ORGANISER, e.SlotsPlanned, slots=slots)
@@ -93,7 +93,7 @@ def test_slots_are_equal_and_never_overlap():
 def test_a_match_that_cannot_be_played_is_not_opened(change, words):
     body = Table().body
     check_opening(body)
-    with pytest.raises(Told, match=words):
+    with pytest.raises(PalestraError, match=words):
         check_opening(msgspec.structs.replace(body, **change))
 
 
@@ -105,7 +105,7 @@ def test_a_case_without_sub_goals_or_with_unknown_things_is_not_opened():
         (msgspec.structs.replace(group.cases[0], things=(1, 99)), "not in the catalogue: 99"),
     ]:
         groups = (msgspec.structs.replace(group, cases=(case,)),)
-        with pytest.raises(Told, match=words):
+        with pytest.raises(PalestraError, match=words):
             check_opening(msgspec.structs.replace(body, groups=groups))
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from palestra.contest.queue import jobs
 from palestra.contest.queue.jobs import BACKOFF_MS, BEAT_MS, FORGET_MS, LEASE_MS, MOST_ATTEMPTS, Job, Seen
 from palestra.contest.storage.database import connect, migrate, writing
+from palestra.text import Words
 
 KINDS = ("check", "score")
 
@@ -26,7 +27,7 @@ def finish(engine, job, now):
 
 def give_up(engine, job, now, retry_at):
     with writing(engine) as connection:
-        return jobs.give_up(connection, job, "it broke", now, retry_at)
+        return jobs.give_up(connection, job, Words.same("it broke"), now, retry_at)
 
 
 def cancel(engine, key, now):
@@ -135,7 +136,7 @@ def test_a_platform_fault_is_tried_again_later_and_at_last_fails(engine, clock):
             clock.at = again
     assert waits == [BACKOFF_MS, 4 * BACKOFF_MS]
     assert jobs.lease(engine, "ada", KINDS, clock.advance(10**9)) is None
-    assert (state_of(engine, "a").state, state_of(engine, "a").message) == ("failed", "it broke")
+    assert (state_of(engine, "a").state, state_of(engine, "a").message) == ("failed", Words.same("it broke"))
 
 
 def test_a_job_that_loses_every_worker_is_not_leased_for_ever_but_named(engine, clock):

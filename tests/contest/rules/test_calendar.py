@@ -156,17 +156,17 @@ def test_more_working_days_end_later_and_never_on_a_weekend(start, count, zone, 
 
 def test_times_are_told_with_their_weekday_and_offset():
     at = ms("2022-09-26T00:00")
-    assert calendar.told(at, "Asia/Shanghai", "en") == "Mon 26 Sep 2022, 00:00 (UTC+8)"
-    assert calendar.told(at, "Asia/Shanghai", "zh") == "2022年9月26日（周一）00:00（UTC+8）"
-    assert calendar.told(at, "America/St_Johns", "en") == "Sun 25 Sep 2022, 13:30 (UTC−2:30)"
-    assert calendar.told(at, "UTC", "en") == "Sun 25 Sep 2022, 16:00 (UTC)"
+    assert calendar.told(at, "Asia/Shanghai").en == "Mon 26 Sep 2022, 00:00 (UTC+8)"
+    assert calendar.told(at, "Asia/Shanghai").zh == "2022年9月26日（周一）00:00（UTC+8）"
+    assert calendar.told(at, "America/St_Johns").en == "Sun 25 Sep 2022, 13:30 (UTC−2:30)"
+    assert calendar.told(at, "UTC").en == "Sun 25 Sep 2022, 16:00 (UTC)"
 
 
 def test_a_deadline_at_midnight_is_told_as_the_end_of_the_day_before():
     at = ms("2022-09-26T00:00")
-    assert calendar.told(at, "Asia/Shanghai", "en", closing=True) == "Sun 25 Sep 2022, 24:00 (UTC+8)"
-    assert calendar.told(at, "Asia/Shanghai", "zh", closing=True) == "2022年9月25日（周日）24:00（UTC+8）"
-    assert calendar.told(at + HOUR_MS, "Asia/Shanghai", "en", closing=True) == "Mon 26 Sep 2022, 01:00 (UTC+8)"
+    assert calendar.told(at, "Asia/Shanghai", closing=True).en == "Sun 25 Sep 2022, 24:00 (UTC+8)"
+    assert calendar.told(at, "Asia/Shanghai", closing=True).zh == "2022年9月25日（周日）24:00（UTC+8）"
+    assert calendar.told(at + HOUR_MS, "Asia/Shanghai", closing=True).en == "Mon 26 Sep 2022, 01:00 (UTC+8)"
 
 
 @pytest.mark.parametrize(
@@ -180,16 +180,16 @@ def test_a_deadline_at_midnight_is_told_as_the_end_of_the_day_before():
     ],
 )
 def test_lengths_are_told_in_their_two_largest_units(length, english, chinese):
-    assert (calendar.duration(length, "en"), calendar.duration(length, "zh")) == (english, chinese)
+    assert (calendar.duration(length).en, calendar.duration(length).zh) == (english, chinese)
 
 
 def test_quotas_are_told_in_both_languages():
     sliding = Quota(2, "window", 7 * DAY_MS)
-    assert calendar.quota_told(WEEKLY, "en") == "at most 1 per calendar week (from Monday)"
-    assert calendar.quota_told(WEEKLY, "zh") == "每个自然周（周一至周日）最多 1 次"
-    assert calendar.quota_told(sliding, "en") == "at most 2 in any 7 days"
-    assert calendar.quota_told(sliding, "zh") == "任意连续 7 天内最多 2 次"
-    assert calendar.quota_told(Quota(10, "phase"), "zh") == "整个赛段最多 10 次"
+    assert calendar.quota_told(WEEKLY).en == "at most 1 per calendar week (from Monday)"
+    assert calendar.quota_told(WEEKLY).zh == "每个自然周（周一至周日）最多 1 次"
+    assert calendar.quota_told(sliding).en == "at most 2 in any 7 days"
+    assert calendar.quota_told(sliding).zh == "任意连续 7 天内最多 2 次"
+    assert calendar.quota_told(Quota(10, "phase")).zh == "整个赛段最多 10 次"
 
 
 def test_a_file_is_named_after_the_team_and_the_day_in_the_zone():

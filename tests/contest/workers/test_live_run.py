@@ -117,15 +117,15 @@ def test_a_tar_is_a_bundle_too(home):
 def test_a_program_that_does_not_start_is_its_teams_fault_and_told_in_words(home, text, message):
     home = home()
     failure = play(home.assignment("live", home.bundle("bad", text))).failure
-    assert failure.fault == "contestant" and message in failure.message
-    assert ("loading" in failure.message) == ("loading" in text)
-    assert "What it printed" in failure.trace and "Traceback" not in failure.message.partition("What it printed")[0]
+    assert failure.fault == "contestant" and message in failure.message.en
+    assert ("loading" in failure.message.en) == ("loading" in text)
+    assert "What it printed" in failure.trace and "Traceback" not in failure.message.en.partition("What it printed")[0]
 
 
 def test_what_a_program_printed_is_cut_and_printable(home):
     home = home()
     flood = "import os\nfor n in range(10_000): print(n, '\\x1b[31m' + 'x' * 500)\nos._exit(1)"
-    message = play(home.assignment("live", home.bundle("bad", flood))).failure.message
+    message = play(home.assignment("live", home.bundle("bad", flood))).failure.message.en
     assert len(message) <= score.MESSAGE and "\x1b" not in message and "9999" in message
 
 
@@ -133,15 +133,15 @@ def test_a_file_that_is_no_bundle_is_its_teams_fault(home):
     home = home()
     empty = write_zip(home.folder / "empty.zip", {"readme.txt": "hello"})
     failure = play(home.assignment("live", empty)).failure
-    assert failure.fault == "contestant" and "expected Algorithm/MyAlgorithm.py" in failure.message
-    assert str(home.folder) not in failure.message
+    assert failure.fault == "contestant" and "expected Algorithm/MyAlgorithm.py" in failure.message.en
+    assert str(home.folder) not in failure.message.en
 
 
 def test_a_program_that_never_answers_is_its_teams_fault(home):
     home = home()
     failure = play(home.assignment("live", home.bundle("bad", program(answer="answer = 'boo'")))).failure
     assert failure.fault == "contestant"
-    assert "no usable answer, 8 times" in failure.message and "returned str, and not a number" in failure.message
+    assert "no usable answer, 8 times" in failure.message.en and "returned str, and not a number" in failure.message.en
 
 
 def test_a_program_that_answers_sometimes_has_a_result_and_is_told_what_was_missed(home):
@@ -156,7 +156,7 @@ def test_a_program_that_answers_sometimes_has_a_result_and_is_told_what_was_miss
 def test_in_lock_step_deadlines_do_not_count(home):
     home = home(data={"deadline_s": 1e-9})
     late = play(home.assignment("live", home.bundle("good")))
-    assert late.failure.fault == "contestant" and "no answer in time" in late.failure.message
+    assert late.failure.fault == "contestant" and "no answer in time" in late.failure.message.en
     home.phase = msgspec.structs.replace(home.phase, timing="lockstep")
     assert result(play(home.assignment("live", home.bundle("good")))).metrics["accuracy"].value == 1.0
 
@@ -178,7 +178,7 @@ def test_a_run_that_the_host_spoiled_is_the_platforms_fault(home):
     home = home(data={"every_s": -10.0, "deadline_s": 1.0})  # all is due before it can be sent
     failure = play(home.assignment("live", home.bundle("good"))).failure
     assert failure.fault == "platform" and failure.message == score.OUR_FAULT
-    assert "late" in failure.trace and "late" not in failure.message
+    assert "late" in failure.trace and "late" not in failure.message.en
 
 
 def test_a_machine_without_a_sandbox_is_the_platforms_fault(home, monkeypatch):
@@ -192,7 +192,7 @@ def test_data_that_cannot_be_read_is_the_platforms_fault(home):
     home = home()
     (home.folder / "data" / "truth" / "labels.csv").write_text("trial,truth_label\nnobody/001,3\n")
     failure = play(home.assignment("live", home.bundle("good"))).failure
-    assert failure.fault == "platform" and "nobody/001" in failure.trace and "nobody" not in failure.message
+    assert failure.fault == "platform" and "nobody/001" in failure.trace and "nobody" not in failure.message.en
 
 
 def test_a_program_cannot_make_its_failure_look_like_ours(home):
@@ -329,7 +329,7 @@ def test_when_something_of_ours_fails_in_a_run_screens_are_told(crowd, engine, m
     (Path(crowd.home) / "data" / "truth" / "labels.csv").unlink()
     outcome = score.guarded(live_run.play_all, crowd)
     assert outcome.failure.fault == "platform"
-    assert notes_of(engine)[-1]["kind"] == "end" and notes_of(engine)[-1]["message"] == score.OUR_FAULT
+    assert notes_of(engine)[-1]["kind"] == "end" and notes_of(engine)[-1]["message"] == score.OUR_FAULT.en
 
 
 # --- notes

@@ -1,15 +1,21 @@
 """Whose fault it is when a job comes to nothing, and what each side is told of it."""
 
+import dataclasses
 import shutil
 
+import numpy as np
+import polars as pl
 import pytest
 
 from palestra import registry
+from palestra.contest.log import events as e
 from palestra.contest.workers import score
 from palestra.contest.workers.jobs import do
 from palestra.contest.workers.score import Other
 from palestra.errors import PalestraError
+from palestra.records import Study
 from palestra.sandbox import backends
+from tests.changed import changed as changed_track
 from tests.contest.bundles import Home
 
 TRACK = "near-eye-gaze-v1"
@@ -88,3 +94,26 @@ def test_a_bundle_is_not_refused_because_nothing_can_run_it_here(tmp_path, tiny,
     home = Home(tmp_path, "near-eye-live-v1", tiny("near-eye-live-v1"))
     monkeypatch.setattr(backends, "choose", choose)
     assert is_ours(do(home.assignment("check", home.bundle("good"))).failure, "No sandbox works here.")
+
+
+@pytest.mark.parametrize("wrong", ["NaN", "inf", "1e300", "many"])
+def test_a_file_that_a_careless_reader_lets_through_is_refused_by_the_check(home, blank, monkeypatch, wrong):
+    track = registry.track(TRACK)
+
+    def read(file, trials):
+        first = pl.int_range(pl.len()) == 0
+        return track.blank(trials).with_columns(x=pl.when(first).then(pl.lit(wrong)).otherwise(pl.lit("1")))
+
+    careless = changed_track(track, read=read)
+    monkeypatch.setattr(registry, "track", lambda name, settings=None: careless)
+    (refused,) = do(home.assignment("check", blank)).bodies
+    assert isinstance(refused, e.SubmissionRefused) and refused.count == 1
+
+
+def test_a_board_that_has_nothing_to_be_ordered_by_is_the_organisers_to_mend(home, blank, monkeypatch):
+    track = registry.track(TRACK)
+    metric = dataclasses.replace(track.ranks, reduce=lambda rows, draws: np.full(len(draws.weights), np.nan))
+    study = Study(pieces=lambda data: [], samples=lambda data, names: pl.DataFrame(), protocols=())
+    track = changed_track(track, metrics=(metric, *track.metrics[1:]), study=study)
+    monkeypatch.setattr(registry, "track", lambda name, settings=None: track)
+    assert is_ours(do(home.assignment("score", blank)).failure, "by which the board of phase live is ordered")

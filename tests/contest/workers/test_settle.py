@@ -24,6 +24,7 @@ from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.executors.processes import Crashed
 from palestra.report.bilingual import only
+from palestra.text import Words
 from tests.contest.story import DAY, a_phase, some_rules
 
 TRACK = "near-eye-gaze-v1"
@@ -155,7 +156,7 @@ def test_after_so_many_crashes_a_submission_ends_as_a_named_fault_that_costs_not
     for _ in range(jobs.MOST_ATTEMPTS):
         world.work(crashes=1)
         clock.advance(10 * 60_000)
-    assert world[one].stage == "faulted" and "no fault of yours" in world[one].message
+    assert world[one].stage == "faulted" and "no fault of yours" in world[one].message.en
     phase = world.contest.state.phase("first")
     assert submissions.allowance(world.contest.state, phase, world.teams[0], world.contest.now()).used == 0
 
@@ -165,7 +166,7 @@ def test_missing_data_is_told_to_the_organiser_and_not_to_the_contestant(world):
     (world.home / "data").unlink()
     world.work()
     mishap = world[one].mishaps[0]
-    assert mishap.fault == "platform" and "data" not in mishap.message.replace("database", "")
+    assert mishap.fault == "platform" and "data" not in mishap.message.en.replace("database", "")
     assert "is not there" in world.contest.files.read(mishap.trace).decode()
 
 
@@ -302,8 +303,8 @@ def test_a_contestants_failure_ends_the_attempts_at_once(world):
     one = world.submit(world.teams[0], world.blank.read_bytes())
     job = jobs.lease(world.contest.engine, "w", ["check"], world.contest.now())
     world.desk.begin(job)
-    world.desk.settle(job, Outcome(failure=Failure("contestant", "It answers nothing.", "trace")))
-    assert world[one].stage == "failed" and world[one].message == "It answers nothing."
+    world.desk.settle(job, Outcome(failure=Failure("contestant", Words.same("It answers nothing."), "trace")))
+    assert world[one].stage == "failed" and world[one].message.en == "It answers nothing."
 
 
 def test_a_baseline_stands_on_the_board_unranked(world):

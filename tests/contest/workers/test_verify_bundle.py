@@ -167,6 +167,7 @@ import os, sys
 found = []
 for root, folders, files in os.walk("/"):
     folders[:] = [name for name in folders if f"{root}/{name}".replace("//", "/") not in ("/proc", "/sys", "/usr")]
+    if "/palestra/authoring/starter" in root: continue  # the example that new challenges begin with
     if "truth" in root.split("/")[-3:] or "truth" in folders: found.append(root)
 try: open(ADDRESS + "/data.toml"); found.append("the data set itself")
 except OSError: pass

@@ -21,6 +21,7 @@ from palestra.contest.storage.database import open_database, reading, sqlite_add
 from palestra.contest.workers.worker import CRASHED, LOST, POLL_S, RAISED, STOP_MS, Fault, Worker
 from palestra.executors.processes import Crashed, Ended, ProcessExecutor, Raised
 from palestra.executors.ray_cluster import RayExecutor
+from palestra.text import Words, say
 from tests import ROOT
 from tests.contest.conftest import START_MS
 
@@ -371,7 +372,7 @@ def test_an_outcome_waits_until_a_clock_that_was_set_ahead_is_right_again(engine
     def settle(job, outcome):
         if wrong:
             wrong.pop()
-            raise ClockSet("the clock was set", "时钟被拨快")
+            raise ClockSet(Words("the clock was set", "时钟被拨快"))
         book.settle(job, outcome)
 
     hands = Hands()
@@ -520,7 +521,7 @@ def test_a_worker_told_to_stop_hands_back_and_leaves_without_a_word(engine, pipe
     errors = other.communicate(timeout=LIMIT_S)[1]
     assert (other.returncode, errors) == (0, "")
     [job] = jobs.listed(engine)
-    assert (job.state, job.attempt, job.message) == ("queued", 0, "its worker was stopped")
+    assert (job.state, job.attempt, job.message) == ("queued", 0, say("its worker was stopped"))
     assert jobs.workers(engine, START_MS) == []
 
 

@@ -19,6 +19,7 @@ from palestra.scoring.leaderboard import board
 from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye import live_figures
 from palestra.tracks.near_eye import live_maker as maker
+from tests.english import english
 
 TRACK = registry.track("near-eye-live-v1")
 
@@ -264,7 +265,7 @@ def test_a_live_run_is_scored_with_late_and_malformed_answers_as_misses(data):
     found = scored(data, answers_of(TRACK, TRACK.trials(data), [hear(TRACK, one) for one in decisions]))
     assert found.result.metrics["misses"].value == 2.0
     assert found.result.metrics["pe_deg"].value == 0.0
-    *_, table = TRACK.display.charts(found.rows)
+    *_, table = english(TRACK.display.charts(found.rows))
     assert table.rows[0][:6] == ["T1", 30, 2, "90.000°", 200, 200]
     assert table.rows[0][6].startswith("1 × late; 1 × returned 'left'")
     assert table.rows[-1][:4] == ["All", 90, 2, "0.000°"]
@@ -283,7 +284,7 @@ def test_pe_after_each_point_ends_at_the_result(data):
 
 @pytest.mark.parametrize("missed", [0, 1, 5, 90])
 def test_charts_are_drawn_whatever_was_missed(data, missed):
-    progress, errors, table = TRACK.display.charts(scored(data, answers(data, 20.0)[missed:]).rows)
+    progress, errors, table = english(TRACK.display.charts(scored(data, answers(data, 20.0)[missed:]).rows))
     assert all(chart.svg.startswith("<svg") for chart in (progress, errors))
     assert "one miss puts PE at 90° or more; of all 90 it takes 5" in progress.note
     assert (f"{missed} point" in errors.note) == (missed > 0)
@@ -297,7 +298,7 @@ def test_a_picture_shows_both_eyes_and_the_plan(data):
 
 def test_the_page_of_the_data_set_does_not_show_where_testers_look(data, bare):
     shutil.rmtree(bare / "truth")
-    people, directions = TRACK.dataset.describe(bare)
+    people, directions = english(TRACK.dataset.describe(bare))
     assert [row[0] for row in people.rows] == ["train", "test", "total"]
     assert TRACK.dataset.describe(data)[1].svg == directions.svg
 

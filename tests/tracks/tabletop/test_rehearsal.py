@@ -227,4 +227,4 @@ def test_a_phase_without_a_match_is_refused_in_words(cli, home, tmp_path):
     plain.write_text(CONTEST.partition("[phase.match]")[0])
     for words in (("pack", plain, tmp_path / "pack.html"), ("rehearse", plain, "onsite", "scripted")):
         ran = cli("contest", *words)
-        assert ran.code == 1 and "a phase needs [phase.match] in the contest file" in ran.err
+        assert ran.code == 1 and "needs [phase.match] in the contest file" in ran.err

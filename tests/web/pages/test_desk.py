@@ -11,6 +11,7 @@ import pytest
 from palestra.contest.log import events as e
 from palestra.contest.queue import jobs
 from palestra.contest.storage.database import writing
+from palestra.text import Words
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.site.rendering import render
 from palestra.web.views import judging
@@ -39,7 +40,7 @@ def tell_more(world: World) -> None:
     job = jobs.lease(world.contest.engine, "w", ["check"], world.clock())
     with writing(world.contest.engine) as connection:
         assert job is not None
-        jobs.give_up(connection, job, "it broke", world.clock(), None)
+        jobs.give_up(connection, job, Words.same("it broke"), world.clock(), None)
 
 
 # Pages

@@ -7,6 +7,7 @@ import pytest
 from palestra.contest.log import events as e
 from palestra.records import Table
 from palestra.report.page import Page, write_page
+from palestra.text import Words
 from tests.contest.story import numbers
 from tests.web.conftest import As, World
 
@@ -14,7 +15,9 @@ from tests.web.conftest import As, World
 @pytest.fixture
 def stored(world: World, tmp_path: Path) -> str:
     """A page in both languages; its digest."""
-    write_page(Page("Summary", "x · 12 trials", [Table("Totals", ["Metric"], [[1]])]), tmp_path / "r.html", "both")
+    lead = Words("x · 12 trials", "x · 12 个试次")
+    page = Page(Words("Summary", "总览"), lead, [Table("Totals", ["Metric"], [[1]])])
+    write_page(page, tmp_path / "r.html", "both")
     return world.put((tmp_path / "r.html").read_text("utf-8"))
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from palestra.contest.rules.model import Quota
 from palestra.records import Estimate
+from palestra.text import LANGUAGES
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.api.routes import READS
 from palestra.web.api.transfers import TRANSFERS
@@ -20,7 +21,6 @@ from palestra.web.pages.public import PAGES as PAGES_SERVED
 from palestra.web.pages.sign_in import OUTSIDE
 from palestra.web.site.rendering import STATIC, brackets, render, static
 from palestra.web.text import numbers
-from palestra.web.text.catalogue import LANGUAGES
 from tests.web import samples
 from tests.web.sample_contest import NOW, frame
 from tests.web.sample_desk import desk_overview

@@ -1,9 +1,8 @@
 """People are refused in their language: every error that they may meet has a Chinese text that says the same."""
 
-import ast
 import re
 from pathlib import Path
-from string import Formatter
+from types import SimpleNamespace
 
 import msgspec
 import polars as pl
@@ -15,7 +14,6 @@ from sqlalchemy.exc import OperationalError
 
 from palestra import registry
 from palestra.contest.accounts import passwords, tokens
-from palestra.contest.accounts.password_strength import KNOWN, SUGGESTIONS, WARNINGS
 from palestra.contest.decisions import submissions
 from palestra.contest.log import events as e
 from palestra.contest.rules import calendar
@@ -25,113 +23,26 @@ from palestra.contest.workers.compare import Comparison, Difference
 from palestra.contest.workers.live_run import Unplayable
 from palestra.contest.workers.verify_bundle import _words as verified
 from palestra.errors import Fault, Faults, Refused, UnknownName
+from palestra.live.answers import _NOTES, note_told
+from palestra.sandbox.running_program import SIGNALS, Report, words_of
 from palestra.scoring.submission import collect
+from palestra.text import Words, say
 from palestra.web import health
 from palestra.web.actions.accounts import Named
 from palestra.web.actions.registry import require_plain
 from palestra.web.auth.request import preferred
 from palestra.web.responses.errors import problem_of
-from palestra.web.text.log_phrases import PHRASES
-from palestra.web.text.translate import phrase, sentence
-from tests import ROOT
+from palestra.web.text.validation import validation_told
 from tests.contest.story import a_phase, some_rules
+from tests.web.text.chinese import CHINESE, english_in
 
-PACKAGE = ROOT / "palestra"
-FILES = [
-    *sorted((PACKAGE / "contest" / "decisions").glob("*.py")),
-    *sorted((PACKAGE / "contest" / "accounts").glob("*.py")),
-    *(PACKAGE / "contest" / f"{name}.py" for name in
-      ("storage/uploads", "rules/calendar", "setup/location", "workers/live_run")),
-    *(file for file in sorted((PACKAGE / "web").rglob("*.py")) if file.name != "catalogue.py"),  # those are our slips
-]  # fmt: skip
-PLAIN = {"PalestraError", "HTTPException", "NotFoundException", "PermissionDeniedException", "NotAuthorizedException"}
-BOTH = {"Told", "Missing", "Forbidden", "SignedOut", "TooOften", "FormRunOut", "Words", "_reject"}
-ALLOWED = {"location.py": 1}  # only who starts a server reads that a contest's file is not there
-CHINESE = re.compile(r"[\u4e00-\u9fff]")
-QUOTES = re.compile(r"b?'(?:[^'\\]|\\.)*'?|b?\"(?:[^\"\\]|\\.)*\"?")
-SAME = {"null", "true", "false", "nan"}  # in every language
-
-
-def calls(file: Path) -> list[tuple[str, ast.Call]]:
-    """What is called by its name in a module, and in classes of errors the call of what they are made of."""
-    found = []
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found.append((node.func.id, node))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__" and len(node.args) == 2:
-            found.append(("Told", node))
-    return found
-
-
-def literal(node: ast.expr) -> str | None:
-    """The fixed part of a text; nothing where it is none."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def values(node: ast.expr) -> set[str]:
-    """What is put into a text, by where it comes from: the language, and tables of Chinese words, make no difference.
-    Words that English changes by number are no values."""
-    found = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.FormattedValue) and not (
-            isinstance(part.value, ast.IfExp) and literal(part.value.body)
-        ):
-            plain = re.sub(r"\b[A-Z][A-Z_]+\[(.+)\]$", r"\1", ast.unparse(part.value))
-            found.add(re.sub(r"'(en|zh)'|(?<=\.)(en|zh)\b|^(en|zh)$", "_", plain))
-    return found
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_no_error_that_people_meet_is_in_english_alone(file):
-    raised = [ast.unparse(call) for name, call in calls(file) if name in PLAIN and call.args]
-    assert len(raised) <= ALLOWED.get(file.name, 0), raised
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_both_languages_say_the_same_with_the_same_values(file):
-    for name, call in calls(file):
-        if name not in BOTH or len(call.args) < 2 or literal(call.args[0]) is None:
-            continue
-        english, chinese = call.args[:2]
-        words = literal(chinese)
-        assert words is not None, ast.unparse(call)
-        assert CHINESE.search(words), ast.unparse(call)
-        if "found}" not in ast.unparse(english):  # a number of keys, which Chinese has as a number
-            assert values(english) == values(chinese), ast.unparse(call)
-
-
-# Templates
-
-
-def names_in(template: str) -> list[str]:
-    return sorted({name for _, name, _, _ in Formatter().parse(template) if name})
-
-
-def test_templates_have_the_same_values_in_both_languages():
-    wrong = [english for english, chinese in PHRASES.items() if names_in(english) != names_in(chinese)]
-    assert wrong == []
-
-
-def test_every_template_can_be_reached():
-    """One that stands after a wider one would never be taken."""
-    numbers = {"n": "7", "m": "8", "k": "9", "quoted": "'q'"}
-    for english, chinese in PHRASES.items():
-        filled = {name: numbers.get(name, f"z{name.lower()}") for name in names_in(english)}
-        assert phrase(english.format(**filled)) == chinese.format(**filled), english
-
-
-def test_templates_are_chinese():
-    unchanged = {"predict.py {Why}.", "Algorithm/predict.py {Why}."}
-    assert all(CHINESE.search(chinese) for english, chinese in PHRASES.items() if english not in unchanged)
+# What the log keeps
 
 
 @pytest.mark.parametrize("text", [worker.RAISED, worker.CRASHED, worker.LOST, score.OUR_FAULT])
 def test_what_the_log_says_of_our_own_faults_is_told_in_chinese(text):
-    assert CHINESE.search(sentence(text, "zh"))
-    assert not re.search("[A-Za-z]", sentence(text, "zh"))
-    assert sentence(text, "en") == text
+    assert CHINESE.search(text.zh) and not re.search("[A-Za-z]", text.zh)
+    assert text.en.endswith(".") and not CHINESE.search(text.en)
 
 
 @pytest.mark.parametrize(
@@ -144,40 +55,61 @@ def test_what_the_log_says_of_our_own_faults_is_told_in_chinese(text):
     ],
 )
 def test_what_a_verification_says_is_told_in_chinese(found, tolerance):
-    told = sentence(verified(found, tolerance), "zh")
+    told = verified(found, tolerance).zh
     assert CHINESE.search(told)
     assert not re.search(r"[a-z]{3,}", told)
 
 
+def report(cause: str, code: int, clean: bool) -> Report:
+    return Report(cause, code, "EPERM", clean, cpu_s=1.0, memory_bytes=1, group="")
+
+
+@pytest.mark.parametrize("cause", ["killed", "wall", "cpu", "memory", "tmp", "broken", "ended"])
+@pytest.mark.parametrize("code", [3, *(-number for number in SIGNALS), -64])
+def test_how_a_program_ended_is_told_in_chinese(cause, code):
+    plan = SimpleNamespace(wall_s=5, cpu_s=6, memory_bytes=7, tmp_bytes=8)
+    told = words_of(report(cause, code, clean=False), plan)
+    assert CHINESE.search(told.zh) and not english_in(told.zh)
+
+
+def test_why_there_is_no_answer_is_told_in_chinese_where_the_note_is_ours():
+    assert all(CHINESE.search(note_told(note).zh) and note_told(note).en == note for note in _NOTES)
+    assert note_told("ValueError: no answer") == "ValueError: no answer"
+
+
 def test_what_a_program_printed_stays_as_it_is():
-    error = Unplayable("predict.py ended by itself with exit code 3.", "Traceback\na file: found nothing, expected x")
-    told = sentence(str(error), "zh")
-    assert told.startswith("predict.py 自行退出，退出码 3。\n最后的输出：\nTraceback\n")
-    assert told.endswith("a file: found nothing, expected x")
+    why = say("{why}.", why=words_of(report("ended", 3, clean=True), None))
+    told = Unplayable(why, "Traceback\na file: found nothing, expected x").in_language("zh")
+    assert told == "自行退出，退出码 3。\n最后的输出：\nTraceback\na file: found nothing, expected x"
 
 
 def test_several_faults_are_told_line_by_line():
     faults = Faults()
     for row in range(30):
-        faults.gap(f"a.csv, trial {row}", "no answer", "one answer")
+        faults.gap(f"a.csv: {row}", say("no answer"), say("an empty text"))
     with pytest.raises(Refused) as caught:
         faults.finish()
-    lines = sentence(f"What it wrote is no submission: {caught.value}", "zh").split("\n")
-    assert lines[0] == "程序写出的内容不是有效的提交：a.csv，试次 0——实际：没有答案；应为：一个答案"
+    lines = say("What it wrote is no submission: {why}", why=caught.value.text).zh.split("\n")
+    assert lines[0] == "程序写出的内容不是有效的提交：a.csv: 0——实际：没有答案；应为：空文本"
     assert (len(lines), lines[-1]) == (21, "……另有 10 处")
 
 
 @given(st.text(), st.text(), st.text())
 def test_what_a_stranger_wrote_is_never_changed(where, found, expected):
-    fault = str(Fault("a.csv", repr(found), repr(expected)))
-    assert sentence(fault, "zh") == f"a.csv——实际：{found!r}；应为：{expected!r}"
-    assert sentence(where, "en") == where
-    sentence(where, "zh")
+    fault = Fault.of(where, repr(found), repr(expected))
+    assert fault.text.zh == f"{where}——实际：{found!r}；应为：{expected!r}"
+    body = e.AttemptFailed("s1", 1, "contestant", where, message_zh=e.chinese_of(Words.same(where)))
+    assert (body.message_zh, e.told(e.decode(e.encode(body)))) == ("", Words.same(where))
 
 
-@pytest.mark.parametrize("word", ["failed", "late", "none", "team", "a file"])
-def test_a_persons_own_word_is_no_sentence_of_ours(word):
-    assert sentence(word, "zh") == word
+def test_events_from_before_there_was_chinese_are_told_as_they_are():
+    old = '{"kind":"submission.refused","submission":"s1","faults":["a: found b, expected c"],"count":1}'
+    body = e.decode(old)
+    assert e.faults_told(body) == [Words.same("a: found b, expected c")]
+    assert e.encode(body) == old
+    ended = '{"kind":"run.ended","run":"r1","outcome":"failed","message":"Nobody can take part."}'
+    assert e.encode(e.decode(ended)) == ended
+    assert e.told(e.decode(ended)).in_language("zh") == "Nobody can take part."
 
 
 # Faults that each track of files finds
@@ -245,19 +177,11 @@ def faults_of(track_id: str, data: Path, folder: Path) -> list[Fault]:
     return found
 
 
-def in_english(text: str) -> bool:
-    """Whether words are left in a phrase that was not translated."""
-    words = re.findall(r"[a-z]{2,}", QUOTES.sub("", text).lower())
-    return phrase(text) == text and not set(words) <= SAME
-
-
 @pytest.mark.parametrize("track_id", ["near-eye-gaze-v1", "gaze-prediction-v1", "eye-segmentation-v1"])
 def test_faults_of_submitted_files_are_told_in_chinese(track_id, tiny, tmp_path):
     faults = faults_of(track_id, tiny(track_id), tmp_path)
     assert len({(fault.found, fault.expected) for fault in faults}) > 12
-    left = [part for fault in faults for part in (fault.found, fault.expected) if in_english(part)]
-    assert left == []
-    assert all("——实际：" in sentence(str(fault), "zh") for fault in faults)
+    assert [fault.zh for fault in faults if "——实际：" not in fault.zh or english_in(fault.zh)] == []
 
 
 def refusals() -> list[Refused]:
@@ -277,15 +201,18 @@ def refusals() -> list[Refused]:
     return found
 
 
-def test_what_contest_modules_refuse_is_told_in_chinese():
-    for refusal in refusals():
-        for fault in refusal.faults:
-            assert not in_english(fault.expected), fault
-            assert CHINESE.search(phrase(fault.where)) or fault.where == "a.csv", fault
+def test_what_decisions_refuse_is_told_in_chinese():
+    for fault in (fault for refusal in refusals()[:4] for fault in refusal.faults):
+        assert "——实际：" in fault.zh and not english_in(fault.zh), fault
     assert problem_of(refusals()[2], "zh").error == "a.csv——实际：9,000 字节；应为：最多 1,000"
     assert problem_of(refusals()[3], "zh").error == (
         "文件名——实际：'b.csv'；应为：'A_19700101.csv'，其中日期为 Asia/Shanghai 时区的今天"
     )
+
+
+def test_what_accounts_refuse_is_told_in_chinese():
+    for fault in (fault for refusal in refusals()[4:] for fault in refusal.faults):
+        assert "——实际：" in fault.zh and not english_in(fault.zh), fault
 
 
 def test_a_weak_password_is_refused_in_chinese():
@@ -293,19 +220,14 @@ def test_a_weak_password_is_refused_in_chinese():
         passwords.hashed("ann", "ann")
     told = problem_of(caught.value, "zh")
     assert told.faults[0] == "密码——实际：3 个字符；至少 10 个；应为：不易猜到的密码"
-    assert not any(map(in_english, told.faults))
-
-
-@pytest.mark.parametrize("words", [*WARNINGS.values(), *SUGGESTIONS.values(), KNOWN])
-def test_whatever_makes_a_password_weak_is_told_in_chinese(words):
-    assert CHINESE.search(phrase(words)) and not in_english(words)
+    assert not any(map(english_in, told.faults))
 
 
 # Answers
 
 
 def test_an_unknown_name_is_told_in_chinese():
-    error = UnknownName("phase of this contest", "fist", ["first", "second"])
+    error = UnknownName(say("phase of this contest"), "fist", ["first", "second"])
     assert problem_of(error, "zh").error == "没有名为 'fist' 的赛段。是否为 'first'？"
     assert problem_of(error).error == str(error)
 
@@ -344,6 +266,21 @@ def test_the_desk_refuses_in_chinese(people):
     refused = people["organiser"].get("/desk/promotion/first?without.t1=x&lang=zh")
     assert refused.status_code == 409
     assert "请简要说明理由：理由会写入比赛日志。" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Object missing required field `name` - at `$.team`", "缺少必填项 name（位于 $.team）"),
+        ("Expected `int`, got `str`", "应为 int，实际为 str"),
+        ("Expected `str` of length <= 80 - at `$.name`", "应为长度 <= 80 的 str（位于 $.name）"),
+        ("Expected `int` >= 0", "应为 int，且 >= 0"),
+        ("Invalid enum value 'x'", "取值 'x' 无效"),
+        ("Something new", "Something new"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told_in_chinese(text, told):
+    assert validation_told(text) == Words(text, told)
 
 
 def test_what_the_framework_says_is_told_in_chinese():
@@ -407,19 +344,20 @@ def test_a_closed_phase_says_when_it_closed_in_both_languages(people, world):
 
 def test_what_the_log_says_of_a_submission_is_shown_in_the_pages_language(people, world):
     world.submit("s9", "t1")
-    fault = str(Fault("s9.csv: line 3, column x", "'abc'", "a number"))
-    world.add(e.SubmissionRefused("s9", (fault,), 1), by="worker:w")
+    fault = Fault.of(say("{file}: line {line:,}, {key}", file="s9.csv", line=3, key="x"), "'abc'", say("a text"))
+    world.add(e.SubmissionRefused("s9", (str(fault),), 1, (fault.zh,)), by="worker:w")
     english, chinese = (people["captain"].get(f"/submissions/s9?lang={language}").text for language in ("en", "zh"))
-    assert "found &#39;abc&#39;, expected a number" in english
-    assert "s9.csv，第 3 行，x 列——实际：&#39;abc&#39;；应为：一个数字" in chinese
+    assert "found &#39;abc&#39;, expected a text" in english
+    assert "s9.csv，第 3 行，x——实际：&#39;abc&#39;；应为：一段文字" in chinese
     record = people["captain"].get("/api/submissions/s9", **{"accept-language": "zh"}).json()
-    assert record["faults"] == ["s9.csv，第 3 行，x 列——实际：'abc'；应为：一个数字"]
-    assert people["captain"].get("/api/submissions/s9").json()["faults"] == [fault]
+    assert record["faults"] == ["s9.csv，第 3 行，x——实际：'abc'；应为：一段文字"]
+    assert people["captain"].get("/api/submissions/s9").json()["faults"] == [str(fault)]
 
 
 def test_our_own_faults_are_shown_in_the_pages_language(people, world):
     world.submit("s9", "t1")
-    world.add(e.AttemptFailed("s9", 1, "platform", worker.LOST, "", last=True), by="worker:w")
+    told = worker.LOST
+    world.add(e.AttemptFailed("s9", 1, "platform", told.en, "", last=True, message_zh=told.zh), by="worker:w")
     assert "处理该提交的机器失去了联系" in people["captain"].get("/submissions/s9?lang=zh").text
     assert "处理该提交的机器失去了联系" in people["organiser"].get("/desk?lang=zh").text
-    assert worker.LOST in people["organiser"].get("/desk?lang=en").text
+    assert told.en in people["organiser"].get("/desk?lang=en").text

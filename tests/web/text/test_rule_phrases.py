@@ -9,11 +9,11 @@ import pytest
 from palestra import registry
 from palestra.contest.rules import reader, toml_lines
 from palestra.contest.rules.keys import TABLES
-from palestra.contest.rules.value_parsers import Unfit
+from palestra.contest.rules.value_parsers import Unfit, either
 from palestra.errors import Fault, Refused
-from palestra.web.text.translate import phrase, sentence
+from palestra.text import Words, say, words_of
 from tests.web.conftest import As
-from tests.web.text.test_languages import in_english
+from tests.web.text.chinese import CHINESE, english_in
 
 WRONG: list[Any] = [
     5, -1, 0.5, True, "", "Not An Id", "../up", "{who}.csv", "Asia/Shanghigh", [], [5], ["earlier", "x"], {},
@@ -70,31 +70,31 @@ def unfit() -> Iterator[tuple[str, Unfit]]:
 def test_what_every_key_expects_is_told_in_chinese() -> None:
     found = list(unfit())
     assert len({error.expected for _, error in found}) > 20
-    left = {(where, part) for where, error in found for part in (error.expected, error.found) if in_english(part)}
-    assert not left, "say it in Chinese in web/text/words/phrases_zh.toml"
+    told = {(where, part) for where, error in found for part in map(words_of, (error.expected, error.found))}
+    assert [(where, part) for where, part in told if english_in(part.zh)] == []
+    assert {part.zh for _, part in told if part.zh == part.en} <= {"", '"5 working days"'}
 
 
 def test_what_is_wrong_with_a_line_is_told_in_chinese() -> None:
-    assert [meaning for meaning in toml_lines._MEANINGS.values() if in_english(meaning)] == []
+    assert [meaning for meaning in toml_lines._MEANINGS.values() if not CHINESE.search(say(meaning).zh)] == []
 
 
 def test_what_does_not_fit_together_is_told_in_chinese() -> None:
     faults = [fault for text in FILES for fault in faults_of(text)]
     assert len({(fault.found, fault.expected) for fault in faults}) > 35
-    left = {part for fault in faults for part in (fault.found, fault.expected) if in_english(part)}
-    assert left <= {"[phase]"}, "say it in Chinese in web/text/words/phrases_zh.toml"
+    assert [fault.zh for fault in faults if "——实际：" not in fault.zh or english_in(fault.zh)] == []
+    assert [fault.zh for fault in faults if not CHINESE.search(fault.zh.split("；应为：")[1])] == []
 
 
 def test_a_choice_is_told_with_its_words_as_they_are_written() -> None:
-    assert phrase('"best" or "last"') == '"best" 或 "last"'
-    assert phrase('"90 min", "24 h" or "2 weeks"') == '"90 min"、"24 h" 或 "2 weeks"'
-    assert phrase(repr("it's mine or yours")) == repr("it's mine or yours")
+    assert either(["best", "last"]).zh == '"best" 或 "last"'
+    assert either(["team", "all", "fixed"]) == Words('"team", "all" or "fixed"', '"team"、"all" 或 "fixed"')
+    assert either(["one"]) == Words.same('"one"')
 
 
 def test_a_fault_keeps_its_line_and_its_key() -> None:
     (fault,) = faults_of(HEAD + phase("one", 'board = "bets"'))
-    told = sentence(str(fault), "zh")
-    assert told == 'contest.toml，第 11 行，phase.board——实际：\'bets\'；应为："best" 或 "last"'
+    assert fault.zh == 'contest.toml，第 11 行，phase.board——实际：\'bets\'；应为："best" 或 "last"'
 
 
 def test_the_desk_tells_faults_of_new_rules_in_its_language(organiser: As) -> None:

@@ -15,7 +15,7 @@ from palestra.contest.rules.model import encode as encode_rules
 from palestra.contest.rules.reader import parse
 from palestra.contest.rules.writer import written
 from palestra.text import Words
-from palestra.web.text.catalogue import words
+from palestra.web.text import CHOICES
 from palestra.web.text.rules_in_words import NOT_TOLD, sections
 from palestra.web.views.rules import changes, compared
 from tests.contest.rules.test_writer import full_rules
@@ -37,14 +37,11 @@ def amend(world: World, rules: Rules, reason: str = "more runs", after: int = 0)
 # In words
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_key_of_a_contest_file_has_a_name_for_people(language: str) -> None:
+def test_every_key_of_a_contest_file_has_a_name_for_people() -> None:
     tables = {table.strip("[]").removeprefix("phase."): keys for table, keys in TABLES.items()}
     told = {kind: tables[kind] for kind in tables if kind not in ("weights", "award")}
-    needed = [
-        f"rule.{kind}.{name}" for kind, keys in told.items() for name in keys if name not in NOT_TOLD.get(kind, ())
-    ]
-    assert [key for key in needed if key not in words(language)] == []
+    needed = [(kind, name) for kind, keys in told.items() for name in keys if name not in NOT_TOLD.get(kind, ())]
+    assert [(kind, name) for kind, name in needed if name not in CHOICES[f"rule_{kind}"]] == []
 
 
 def test_all_that_rules_say_is_told_and_nothing_of_where_the_data_lies() -> None:
@@ -190,3 +187,14 @@ def test_a_preview_tells_what_changes_in_words_and_lines_and_not_as_json(world: 
     assert "+ quota = &#34;7 per week&#34;" in preview
     assert "window_ms" not in preview
     assert any(form.action == "/do/amend-rules" for form in forms_in(html))
+
+
+def test_where_tracks_lie_cannot_be_changed_at_the_desk(world: World, people: dict[str, As]) -> None:
+    text = written(with_phase(world.state.rules(), quota=Quota(7, "week")))
+    text = text.replace("[contest]\n", '[contest]\ntracks = "uploads"\n', 1)
+    given = {"text": text, "counts_from": "2022-12-01 00:00", "reason": "more runs"}
+    for address in ("/desk/rules", "/do/amend-rules"):
+        answer = people["organiser"].post(address, given).text
+        assert "Where tracks lie can only be changed there" in answer
+        assert "preview" not in answer or 'action="/do/amend-rules"' not in answer
+    assert len(world.state.versions) == 1

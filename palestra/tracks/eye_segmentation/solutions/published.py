@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from palestra import model_cards
 from palestra.errors import refuse
 from palestra.eyes.pupil import Image, read_grey
+from palestra.text import say
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
@@ -62,7 +63,9 @@ def read_frame(file: Path) -> Image:
     image = read_grey(file)
     if image.shape != openeds.SHAPE:
         found, expected = (f"{wide} × {high} pixels" for high, wide in (image.shape, openeds.SHAPE))
-        refuse(str(file), found, f"{expected}, as every mask has. Resize pictures and labels alike")
+        refuse(
+            str(file), found, say("{expected}, as every mask has. Resize pictures and labels alike", expected=expected)
+        )
     return image
 
 

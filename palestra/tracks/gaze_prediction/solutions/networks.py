@@ -13,6 +13,7 @@ from palestra.errors import refuse
 from palestra.eyes.pupil import read_grey
 from palestra.eyes.resize import as_networks_take_it
 from palestra.metrics.angles import to_angles
+from palestra.text import say
 from palestra.tracks.gaze_prediction import format as openeds
 
 Array = NDArray[np.float64]
@@ -49,7 +50,11 @@ def training_angles(data: Path) -> Array:
     usual = max((clip.height for clip in clips), default=0)
     least = openeds.GIVEN + len(openeds.STEPS)
     if usual < least:
-        refuse(str(data), f"training sequences of at most {usual} labelled frames", f"some of {least} or more")
+        refuse(
+            str(data),
+            say("training sequences of at most {usual} labelled frames", usual=usual),
+            say("some of {least} or more", least=least),
+        )
     return np.array([angles_of(clip) for clip in clips if clip.height == usual])
 
 

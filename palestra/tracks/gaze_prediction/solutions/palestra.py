@@ -9,6 +9,7 @@ import polars as pl
 
 from palestra import model_cards
 from palestra.errors import refuse
+from palestra.text import say
 from palestra.tracks.gaze_prediction import format as openeds
 from palestra.tracks.gaze_prediction.solutions.bias_correction import LOOKED_AT, SMALL, Array, Floats, Known, known_of
 from palestra.tracks.gaze_prediction.solutions.history import answers
@@ -26,7 +27,9 @@ def fit(data: Path, options: Mapping[str, str]) -> Known:
     clips = [clip for clip in clips if clip.height == len(LOOKED_AT)]
     if not clips:
         refuse(
-            str(data), f"no training sequence with {max(LOOKED_AT) + 1} labelled frames", "one or more to learn from"
+            str(data),
+            say("no training sequence with {value} labelled frames", value=max(LOOKED_AT) + 1),
+            say("one or more to learn from"),
         )
     clips = clips[:: -(-len(clips) // MOST_TRAINING_SEQUENCES)]
     views, angles = _looked_at(data, "train", [clip["sequence"][0] for clip in clips])

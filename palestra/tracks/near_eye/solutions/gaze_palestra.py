@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import PalestraError
 from palestra.eyes.pupil import Image, read_grey
+from palestra.text import say
 from palestra.tracks.near_eye import format as on_disk
 from palestra.tracks.near_eye.solutions import networks
 from palestra.tracks.near_eye.solutions.calibration import (
@@ -60,8 +61,15 @@ def fit(data: Path, options: Mapping[str, str]) -> Model:
     clear = readable(seen)
     if clear.sum() < LEAST_FRAMES:
         raise PalestraError(
-            f"{data / 'train'}: found {clear.sum()} eyes that can be read in {len(seen)} training frames, expected "
-            f"{LEAST_FRAMES} or more to learn from. `palestra annotate FOLDER` says what is wrong with pictures."
+            say(
+                "{value}: found {sum} eyes that can be read in {number} training frames, expected "
+                "{least_frames} or more to learn from. `palestra annotate FOLDER` says what is wrong "
+                "with pictures.",
+                value=data / "train",
+                sum=clear.sum(),
+                number=len(seen),
+                least_frames=LEAST_FRAMES,
+            )
         )
     known = networks.frames(seen[clear])
     _, eye_of = np.unique(eyes[clear], return_inverse=True)  # an eye that was never read is none

@@ -11,6 +11,7 @@ import polars as pl
 
 from palestra.errors import Faults, Refused, clip, refuse
 from palestra.formats import read_bytes, read_table, write_bytes, write_table
+from palestra.text import say
 from palestra.tracks.remote_gaze.eyediap.measures import EYES, ORIGIN, POINT, RAYS, SIGHT
 
 KEY = ("experiment", "session", "frame")
@@ -92,7 +93,7 @@ def _parts(answers: pl.DataFrame) -> list[pl.Series]:
 
 def _header(file: Path) -> list[str]:
     if not file.is_file():
-        refuse(str(file), "no such file", "a CSV file of predictions, or a folder of them")
+        refuse(str(file), say("no such file"), say("a CSV file of predictions, or a folder of them"))
     with file.open("rb") as opened:
         first = opened.read(FIRST_BYTES).split(b"\n")[0]
     return [name.strip() for name in first.decode("utf-8-sig", "replace").split(",")]
@@ -135,13 +136,17 @@ def _read_folder(folder: Path, trials: pl.DataFrame) -> pl.DataFrame:
     for (experiment, session), rows in asked.items():
         file = folder / str(experiment) / f"{session}.txt"
         if not file.is_file():
-            faults.gap(str(file), "no such file", f"predictions for {rows.height} frames", rows.height)
+            faults.gap(
+                str(file), say("no such file"), say("predictions for {height} frames", height=rows.height), rows.height
+            )
             continue
         parts.append(_read_example(file, rows, faults))
     for file in sorted(folder.rglob("*")):
         name = (file.parent.name, file.stem)
         if file.is_file() and not file.name.startswith(".") and (file.suffix != ".txt" or name not in asked):
-            faults.add(str(file.relative_to(folder)), "a file of predictions", "one that the protocol asks for")
+            faults.add(
+                str(file.relative_to(folder)), say("a file of predictions"), say("one that the protocol asks for")
+            )
     whole = _whole(pl.concat(parts) if parts else trials.select("trial").clear())
     faults.finish(usable=whole)
     return whole
@@ -153,13 +158,27 @@ def _read_example(file: Path, rows: pl.DataFrame, faults: Faults) -> pl.DataFram
     try:
         table = pl.read_csv(text, separator=";", schema=schema, has_header=False, skip_lines=1)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        refuse(str(file), f"no table ({str(error).splitlines()[0]})", f"a header and lines of {len(schema)} fields")
+        refuse(
+            str(file),
+            say("no table ({splitlines})", splitlines=str(error).splitlines()[0]),
+            say("a header and lines of {number} fields", number=len(schema)),
+        )
     table = table.with_columns(pl.col("frame").str.strip_chars())
     for frame in table.filter(pl.col("frame").is_duplicated())["frame"].unique(maintain_order=True):
-        faults.add(f"{file}, frame {clip(frame)}", "more than one line", "one line")
+        faults.add(
+            say("{file}, frame {frame}", file=file, frame=clip(frame)), say("more than one line"), say("one line")
+        )
     for frame in table.join(rows, on="frame", how="anti")["frame"]:
-        faults.add(f"{file}, frame {clip(frame)}", "a prediction", "no prediction: the protocol does not ask for it")
+        faults.add(
+            say("{file}, frame {frame}", file=file, frame=clip(frame)),
+            say("a prediction"),
+            say("no prediction: the protocol does not ask for it"),
+        )
     usable = table.filter(pl.all_horizontal(pl.col(RAYS).is_between(-FARTHEST_M, FARTHEST_M)))
     for frame in rows.join(usable, on="frame", how="anti")["frame"]:
-        faults.gap(f"{file}, frame {frame}", "no prediction that can be used", "twelve numbers")
+        faults.gap(
+            say("{file}, frame {frame}", file=file, frame=frame),
+            say("no prediction that can be used"),
+            say("twelve numbers"),
+        )
     return rows.select("trial", "frame").join(usable, on="frame", maintain_order="left").drop("frame")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from palestra.errors import clip, refuse
 from palestra.formats import decode_text, read_bytes
 from palestra.metrics.transforms import Camera, Display, Head, Pose, Sight, World
+from palestra.text import Text, say, say_count
 from palestra.tracks.remote_gaze.eyediap.depth import DepthModel
 from palestra.tracks.remote_gaze.eyediap.names import Name, Which, existing_file
 
@@ -51,13 +52,21 @@ def screen_calibration(data: Path) -> tuple[Floats, Floats, Floats]:
     file = data / SCREEN_FILE
     lines = _lines(file)
     if len(lines) < 12:
-        refuse(str(file), f"{len(lines)} lines", "12: kx, ky, R (3) and T (3), each under a line that names it")
+        refuse(
+            str(file),
+            say("{number} lines", number=len(lines)),
+            say("12: kx, ky, R (3) and T (3), each under a line that names it"),
+        )
     metres_per_pixel = np.array([_row(file, lines[at], 1)[0] for at in (1, 3)])
     rotation = np.array([_row(file, line, 3) for line in lines[5:8]])
     translation = np.array([_row(file, line, 1)[0] for line in lines[9:12]])
     check_rotation(f"{file}, line {lines[5][0]}", rotation)
     if not (metres_per_pixel > 0).all():
-        refuse(f"{file}, line {lines[1][0]}", f"pixels of {metres_per_pixel.tolist()} m", "a size of more than nothing")
+        refuse(
+            say("{file}, line {lines}", file=file, lines=lines[1][0]),
+            say("pixels of {tolist} m", tolist=metres_per_pixel.tolist()),
+            say("a size of more than nothing"),
+        )
     return rotation, translation, metres_per_pixel
 
 
@@ -66,17 +75,21 @@ def eyeballs(data: Path, person: int) -> Head:
     file = data / EYES_FOLDER / f"eyes_position_{person}.txt"
     lines = [line for line in _lines(file) if line[1]]
     if len(lines) != 2:
-        refuse(str(file), f"{len(lines)} rows", "two: the left eye, the right eye")
+        refuse(str(file), say("{number} rows", number=len(lines)), say("two: the left eye, the right eye"))
     return Head(np.array([_row(file, line, 3, None) for line in lines]))
 
 
-def check_rotation(where: str, rotation: Floats) -> None:
+def check_rotation(where: Text, rotation: Floats) -> None:
     """Refuse what is no rotation: its rows must be at right angles, of length one, and not mirrored."""
     off = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
     if off > ROTATION_WITHIN:
-        refuse(where, f"a matrix whose RᵀR is off the identity by {off:.3g}", f"a rotation (within {ROTATION_WITHIN})")
+        refuse(
+            where,
+            say("a matrix whose RᵀR is off the identity by {off:.3g}", off=off),
+            say("a rotation (within {rotation_within})", rotation_within=ROTATION_WITHIN),
+        )
     if np.linalg.det(rotation) < 0:
-        refuse(where, "a mirrored matrix", "a rotation, whose determinant is 1")
+        refuse(where, say("a mirrored matrix"), say("a rotation, whose determinant is 1"))
 
 
 # --- reading
@@ -85,7 +98,7 @@ def check_rotation(where: str, rotation: Floats) -> None:
 def _camera(file: Path, sections: Mapping[str, Lines]) -> Camera:
     width, height = _numbers(file, sections, "resolution", (2,)).tolist()
     if not (width == int(width) >= 1 and height == int(height) >= 1):
-        refuse(_place(file, sections["resolution"]), f"{width} × {height}", "a width and a height in pixels")
+        refuse(_place(file, sections["resolution"]), f"{width} × {height}", say("a width and a height in pixels"))
     rotation = _numbers(file, sections, "R", (3, 3))
     check_rotation(_place(file, sections["R"]), rotation)
     pose: Pose[Sight, World] = Pose(rotation, _numbers(file, sections, "T", (3, 1))[:, 0])
@@ -95,7 +108,11 @@ def _camera(file: Path, sections: Mapping[str, Lines]) -> Camera:
 def _intrinsics(file: Path, sections: Mapping[str, Lines]) -> Floats:
     matrix = _numbers(file, sections, "intrinsics", (3, 3))
     if matrix[0, 0] <= 0 or matrix[1, 1] <= 0 or matrix[2].tolist() != [0, 0, 1]:
-        refuse(_place(file, sections["intrinsics"]), f"the matrix {matrix.tolist()}", "fx 0 cx; 0 fy cy; 0 0 1")
+        refuse(
+            _place(file, sections["intrinsics"]),
+            say("the matrix {tolist}", tolist=matrix.tolist()),
+            say("fx 0 cx; 0 fy cy; 0 0 1"),
+        )
     return matrix
 
 
@@ -107,7 +124,11 @@ def _sections(file: Path) -> dict[str, Lines]:
         if line.startswith("[") and line.endswith("]"):
             inside = sections.setdefault(line[1:-1].strip(), [])
         elif line and inside is None:
-            refuse(f"{file}, line {number}", clip(line), "the name of a section, such as [resolution]")
+            refuse(
+                say("{file}, line {number}", file=file, number=number),
+                clip(line),
+                say("the name of a section, such as [resolution]"),
+            )
         elif line and inside is not None:
             inside.append((number, line))
     return sections
@@ -116,10 +137,14 @@ def _sections(file: Path) -> dict[str, Lines]:
 def _numbers(file: Path, sections: Mapping[str, Lines], name: str, shape: tuple[int, ...]) -> Floats:
     """A section's numbers: one row for a shape of one side, else so many rows."""
     if name not in sections:
-        refuse(str(file), f"no section [{name}]", f"one among {', '.join(f'[{known}]' for known in sections)}")
+        refuse(
+            str(file),
+            say("no section [{name}]", name=name),
+            say("one among {join}", join=", ".join(f"[{known}]" for known in sections)),
+        )
     rows, lines = (1, *shape)[-2:][0], sections[name]
     if len(lines) != rows:
-        refuse(f"{_place(file, lines)}, [{name}]", f"{len(lines)} rows", f"{rows}")
+        refuse(f"{_place(file, lines)}, [{name}]", say("{number} rows", number=len(lines)), f"{rows}")
     return np.array([_row(file, line, shape[-1]) for line in lines]).reshape(shape)
 
 
@@ -136,7 +161,11 @@ def _row(file: Path, line: tuple[int, str], count: int, separator: str | None = 
     except ValueError:
         values = []
     if len(values) != count or not np.isfinite(values).all():
-        refuse(f"{file}, line {number}", clip(text), f"{count} number{'s' if count > 1 else ''}")
+        refuse(
+            say("{file}, line {number}", file=file, number=number),
+            clip(text),
+            say_count("{count} number", "{count} numbers", count),
+        )
     return values
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from palestra.errors import UnknownName, refuse
 from palestra.formats import folder, folders_in
+from palestra.text import say
 
 TARGETS = ("DS", "CS", "FT")  # a point that jumps on a screen, one that glides, a ball in the air
 HEADS = ("S", "M")  # rests, moves
@@ -72,7 +73,7 @@ def sessions(data: Path) -> list[Name]:
     """The recordings that a data set has, in the release's order."""
     found = sorted(name_of(place.name) for place in folders_in(data / "Data"))
     if not found:
-        refuse(str(data / "Data"), "no recordings", "folders such as 1_A_DS_S")
+        refuse(str(data / "Data"), say("no recordings"), say("folders such as 1_A_DS_S"))
     return found
 
 
@@ -92,7 +93,9 @@ def existing_file(data: Path, name: Name, file: str) -> Path:
     found = session_file(data, name, file)
     if found is None:
         spellings = " or ".join(SPELLINGS.get(file, (file,)))
-        refuse(str(session_folder(data, name)), f"no {file}", f"a file {spellings}")
+        refuse(
+            str(session_folder(data, name)), say("no {file}", file=file), say("a file {spellings}", spellings=spellings)
+        )
     return found
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from palestra.errors import clip, refuse
 from palestra.formats import decode_text, read_bytes
+from palestra.text import say
 from palestra.tracks.remote_gaze.eyediap.names import Name
 
 MAX_BYTES = 64_000_000
@@ -40,7 +41,7 @@ def read_states(data: Path, name: Name, count: int) -> pl.Series:
     if np.array_equal(frame[:count], np.arange(count)):  # as nearly all are
         return table["state"][:count].cast(pl.String)
     if (frame < 0).any() or len(np.unique(frame)) < len(frame):
-        refuse(str(file), "a frame more than once, or below 0", "each frame once")
+        refuse(str(file), say("a frame more than once, or below 0"), say("each frame once"))
     inside = table.filter(frame < count)
     empty = pl.Series("state", [None], pl.String).new_from_index(0, count)
     return empty.scatter(inside["frame"], inside["state"].cast(pl.String))
@@ -55,9 +56,9 @@ def _parsed_states(text: bytes) -> pl.DataFrame | None:
 
 
 def _refuse_state(file: Path, text: bytes) -> NoReturn:
-    expected = f"a frame, a tab, and one of {', '.join(STATES)}"
+    expected = say("a frame, a tab, and one of {states}", states=", ".join(STATES))
     for number, line in enumerate(decode_text(text, file).splitlines(), 1):
         cells = line.split("\t")
         if len(cells) != 2 or not cells[0].isdigit() or cells[1] not in STATES:
-            refuse(f"{file}, line {number}", clip(line), expected)
-    refuse(str(file), "annotations that cannot be read", expected)
+            refuse(say("{file}, line {number}", file=file, number=number), clip(line), expected)
+    refuse(str(file), say("annotations that cannot be read"), expected)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import clip, refuse
 from palestra.formats import decode_text, read_bytes
+from palestra.text import say
 from palestra.tracks.remote_gaze.eyediap.calibration import ROTATION_WITHIN
 from palestra.tracks.remote_gaze.eyediap.names import Name, existing_file, session_file
 from palestra.tracks.remote_gaze.eyediap.states import read_states
@@ -64,7 +65,11 @@ def frames(data: Path, name: Name) -> pl.DataFrame:
     for which, read in reads.items():
         if read.table.height != count:
             where = existing_file(data, name, f"{which}.txt")
-            refuse(str(where), f"{read.table.height:,} frames", f"{count:,}, as in head_pose.txt")
+            refuse(
+                str(where),
+                say("{height:,} frames", height=read.table.height),
+                say("{count:,}, as in head_pose.txt", count=count),
+            )
     wanted = {which: _wanted(which) for which in given}
     columns = [series for which in given for series in reads[which].fields(*wanted[which])]
     whole = pl.DataFrame([reads["head_pose"].table["frame"], read_states(data, name, count), *columns])
@@ -135,7 +140,11 @@ def _table(file: Path, fields: tuple[str, ...]) -> pl.DataFrame:
     data = read_bytes(file, MAX_BYTES)
     header = data[: data.find(b"\n") + 1]
     if _is_row(header):
-        refuse(f"{file}, line 1", clip(header[:60].decode(errors="replace")), "a header that says what the fields are")
+        refuse(
+            say("{file}, line 1", file=file),
+            clip(header[:60].decode(errors="replace")),
+            say("a header that says what the fields are"),
+        )
     table = _parsed(data, fields, skip=1)
     # Polars fills short rows with nulls and takes no long ones.
     if table is None or table.is_empty() or any(map(pl.Series.has_nulls, table.iter_columns())):
@@ -168,13 +177,17 @@ def _parsed(text: bytes, fields: tuple[str, ...], skip: int = 0) -> pl.DataFrame
 def _uneven(file: Path, body: bytes, fields: tuple[str, ...]) -> pl.DataFrame:
     """The same, row by row in two heaps: those of the right length are parsed, of the others the number alone."""
     if not body:
-        refuse(str(file), "no rows", "a header, then one row per frame")
+        refuse(str(file), say("no rows"), say("a header, then one row per frame"))
     lines = pl.Series(decode_text(body, file).splitlines()).str.replace_all(r"\s", "").str.strip_suffix(";")
     whole = lines.str.count_matches(";", literal=True) == len(fields)
     number = lines.str.split(";").list.first().cast(pl.Float64, strict=False)
     if number.null_count():
         at = int(number.is_null().arg_max() or 0)
-        refuse(f"{file}, line {at + 2}", clip(lines[at]), "a row that begins with the frame's number")
+        refuse(
+            say("{file}, line {value}", file=file, value=at + 2),
+            clip(lines[at]),
+            say("a row that begins with the frame's number"),
+        )
     rows = _parsed("\n".join(lines.filter(whole)).encode(), fields) if whole.any() else _none_of(fields)
     if rows is None or any(rows.null_count().row(0)):
         _refuse_cell(file, lines, whole)
@@ -191,8 +204,8 @@ def _refuse_cell(file: Path, lines: pl.Series, whole: pl.Series) -> NoReturn:
     for at, line in enumerate(lines):
         if whole[at] and not all(map(_is_number, line.split(";"))):
             cell = next(cell for cell in line.split(";") if not _is_number(cell))
-            refuse(f"{file}, line {at + 2}", clip(cell), "a number")
-    refuse(str(file), "rows that cannot be read", "numbers between semicolons")
+            refuse(say("{file}, line {value}", file=file, value=at + 2), clip(cell), say("a number"))
+    refuse(str(file), say("rows that cannot be read"), say("numbers between semicolons"))
 
 
 def _check_numbers(file: Path, table: pl.DataFrame, fields: tuple[str, ...]) -> None:
@@ -201,7 +214,11 @@ def _check_numbers(file: Path, table: pl.DataFrame, fields: tuple[str, ...]) -> 
     wrong = np.flatnonzero(numbers != np.arange(len(numbers)))
     if wrong.size:
         at = int(wrong[0])
-        refuse(f"{file}, line {at + 2}", f"frame {numbers[at]:g}", f"frame {at}: one row per frame, in order")
+        refuse(
+            say("{file}, line {value}", file=file, value=at + 2),
+            say("frame {numbers:g}", numbers=numbers[at]),
+            say("frame {at}: one row per frame, in order", at=at),
+        )
     # A sum shows what is not finite among many numbers, and costs less than looking at each.
     if not all(math.isfinite(table[field].sum() or 0.0) for field in fields):
         _refuse_infinite(file, table, fields)
@@ -212,7 +229,11 @@ def _refuse_infinite(file: Path, table: pl.DataFrame, fields: tuple[str, ...]) -
         wrong = (~table[field].is_finite()).fill_null(False)
         if wrong.any():
             at = int(wrong.arg_max() or 0)
-            refuse(f"{file}, line {at + 2}", f"{field} {table[field][at]}", "a finite number")
+            refuse(
+                say("{file}, line {value}", file=file, value=at + 2),
+                f"{field} {table[field][at]}",
+                say("a finite number"),
+            )
 
 
 def _check_rotations(file: Path, numbers: Sequence[NDArray[np.float64]], known: NDArray[np.bool_]) -> None:
@@ -225,5 +246,13 @@ def _check_rotations(file: Path, numbers: Sequence[NDArray[np.float64]], known: 
     wrong = np.flatnonzero(known & ((off > ROTATION_WITHIN) | mirrored))
     if wrong.size:
         at = int(wrong[0])
-        found = "a mirrored matrix" if mirrored[at] else f"a matrix whose RRᵀ is off the identity by {off[at]:.3g}"
-        refuse(f"{file}, line {at + 2}", found, f"a rotation (within {ROTATION_WITHIN}), or a row of zeros")
+        found = (
+            say("a mirrored matrix")
+            if mirrored[at]
+            else say("a matrix whose RRᵀ is off the identity by {off:.3g}", off=off[at])
+        )
+        refuse(
+            say("{file}, line {value}", file=file, value=at + 2),
+            found,
+            say("a rotation (within {rotation_within}), or a row of zeros", rotation_within=ROTATION_WITHIN),
+        )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import refuse
 from palestra.formats import regular_file
+from palestra.text import OR, joined, say
 from palestra.tracks.remote_gaze.eyediap.calibration import camera
 from palestra.tracks.remote_gaze.eyediap.digits import drawn_index
 from palestra.tracks.remote_gaze.eyediap.names import Name, Which, existing_file
@@ -32,9 +33,17 @@ def video(data: Path, name: Name, which: Which) -> Video:
     frames, size = frame_count(data, name), (seen_by.width, seen_by.height)
     try:
         if (opened.width, opened.height) != size:
-            refuse(str(file), f"pictures of {opened.width} × {opened.height}", f"{size[0]} × {size[1]}, as calibrated")
+            refuse(
+                str(file),
+                say("pictures of {width} × {height}", width=opened.width, height=opened.height),
+                say("{size} × {size2}, as calibrated", size=size[0], size2=size[1]),
+            )
         if len(opened) != frames:
-            refuse(str(file), f"{len(opened):,} frames", f"{frames:,}, as in head_pose.txt")
+            refuse(
+                str(file),
+                say("{number:,} frames", number=len(opened)),
+                say("{frames:,}, as in head_pose.txt", frames=frames),
+            )
     except BaseException:
         opened.close()
         raise
@@ -47,7 +56,11 @@ def verify_index(pictures: Video, every: int = 1) -> None:
         drawn = drawn_index(pictures[index])
         if drawn != index:
             found = "no number that can be read" if drawn is None else f"the number {drawn}"
-            refuse(f"{pictures.file}, frame {index}", f"{found} in its corner", f"{index}")
+            refuse(
+                say("{file}, frame {index}", file=pictures.file, index=index),
+                say("{found} in its corner", found=found),
+                f"{index}",
+            )
 
 
 class Video:
@@ -58,7 +71,11 @@ class Video:
         try:
             self._container = av.open(str(file))
         except av.FFmpegError as error:
-            refuse(str(file), f"no video that can be opened ({error.strerror})", "a whole one: was it cut off?")
+            refuse(
+                str(file),
+                say("no video that can be opened ({strerror})", strerror=error.strerror),
+                say("a whole one: was it cut off?"),
+            )
         try:
             self._stream = _stream(file, self._container, codecs)
             check_whole(file)
@@ -96,7 +113,9 @@ class Video:
         while at < index:
             frame, at = self._step(index)
         if at != index:
-            refuse(f"{self.file}, frame {index}", "no picture", "one for every frame")
+            refuse(
+                say("{file}, frame {index}", file=self.file, index=index), say("no picture"), say("one for every frame")
+            )
         return _rgb(self._colours.reformat(frame, format="rgb24"))
 
     def __iter__(self) -> Iterator[Picture]:
@@ -115,8 +134,10 @@ class Video:
         """What the decoder gives from here on. Where an .avi is damaged, a frame takes the place of the one before."""
         for packet in self._container.demux(self._stream):
             if packet.size != self._sizes.get(packet.dts, packet.size):
-                found = f"{packet.size:,} bytes at the place of frame {self._index_of.get(packet.pts)}"
-                refuse(str(self.file), found, f"{self._sizes[packet.dts]:,}: it is damaged")
+                found = say(
+                    "{size:,} bytes at the place of frame {get}", size=packet.size, get=self._index_of.get(packet.pts)
+                )
+                refuse(str(self.file), found, say("{sizes:,}: it is damaged", sizes=self._sizes[packet.dts]))
             yield from packet.decode()
 
     def _step(self, wanted: int) -> tuple[Any, int]:
@@ -126,7 +147,11 @@ class Video:
             frame = next(self._decoded)
         except (StopIteration, av.FFmpegError) as error:
             said = f" ({error.strerror})" if isinstance(error, av.FFmpegError) else ""
-            refuse(f"{self.file}, frame {wanted}", f"no picture{said}", f"{len(self):,} frames: is it damaged?")
+            refuse(
+                say("{file}, frame {wanted}", file=self.file, wanted=wanted),
+                say("no picture{said}", said=said),
+                say("{number:,} frames: is it damaged?", number=len(self)),
+            )
         at = self._index_of.get(frame.pts, -1)
         self._next = at + 1 if at >= 0 else len(self)
         return frame, at
@@ -150,12 +175,16 @@ def _rgb(frame: Any) -> Picture:
 
 def _stream(file: Path, container: Any, codecs: Sequence[str]) -> Any:
     if not container.streams.video:
-        refuse(str(file), "no pictures", "a video")
+        refuse(str(file), say("no pictures"), say("a video"))
     stream = container.streams.video[0]
     found = stream.codec_context.name
     if found not in codecs:
         why = "; another one may have lost bits of depth" if "zlib" in codecs else ""
-        refuse(str(file), f"a video encoded anew as {found}", f"{' or '.join(codecs)}, as it was released{why}")
+        refuse(
+            str(file),
+            say("a video encoded anew as {found}", found=found),
+            say("{codecs}, as it was released{why}", codecs=joined(codecs, OR), why=why),
+        )
     stream.thread_type = "AUTO"
     return stream
 
@@ -170,9 +199,17 @@ def _order(file: Path, container: Any, stream: Any) -> tuple[list[int], NDArray[
     shown.sort()
     times = [time for time, _ in shown]
     if not times or len(set(times)) != len(times):
-        refuse(str(file), f"{len(set(times))} frames at {len(times)} times", "one frame at each time")
+        refuse(
+            str(file),
+            say("{number} frames at {number2} times", number=len(set(times)), number2=len(times)),
+            say("one frame at each time"),
+        )
     if stream.frames and stream.frames != len(times):
-        refuse(str(file), f"{len(times):,} frames", f"{stream.frames:,}, as it says itself: was it cut off?")
+        refuse(
+            str(file),
+            say("{number:,} frames", number=len(times)),
+            say("{frames:,}, as it says itself: was it cut off?", frames=stream.frames),
+        )
     return times, np.flatnonzero([key for _, key in shown])
 
 
@@ -185,7 +222,7 @@ def check_whole(file: Path) -> None:
             stream.seek(end)
             end += _box_bytes(stream.read(16), size - end)
     if end > size:
-        refuse(str(file), f"{size:,} bytes", f"{end:,}: it was cut off")
+        refuse(str(file), say("{size:,} bytes", size=size), say("{end:,}: it was cut off", end=end))
 
 
 def _box_bytes(head: bytes, left: int) -> int:

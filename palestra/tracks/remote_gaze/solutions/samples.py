@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from palestra.errors import PalestraError
 from palestra.metrics.transforms import World
 from palestra.records import Material
+from palestra.text import say
 from palestra.tracks.remote_gaze.eyediap import EYES, POSE
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,9 @@ def to_learn_from(material: Material) -> Rows:
     rows = material.rows.drop_nulls([*POSE, *EYES, "truth_left_vx", "truth_right_vx"])
     rows = rows.filter(pl.col("truth_state").is_null() | (pl.col("truth_state") == LOOKING))
     if rows.is_empty():
-        raise PalestraError("There is no frame to learn from: none has a head, a target and somebody who looks at it.")
+        raise PalestraError(
+            say("There is no frame to learn from: none has a head, a target and somebody who looks at it.")
+        )
     return Rows.of(rows)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from palestra.errors import PalestraError
 from palestra.formats import replacing
 from palestra.metrics.transforms import Camera, World
+from palestra.text import say
 from palestra.tracks.remote_gaze import eyediap
 from palestra.tracks.remote_gaze.eyediap.names import existing_file
 from palestra.tracks.remote_gaze.solutions.samples import Floats, Rows
@@ -71,7 +72,12 @@ def look(data: Path, rows: Rows, way: Look, wants: eyediap.Which = "rgb_vga") ->
 def _of_session(data: Path, name: eyediap.Name, way: Look, which: eyediap.Which) -> NDArray[Any]:
     """(frames, …) of a whole recording, zeros where the head was lost."""
     if not eyediap.has_video(data, name, which):
-        told = f"{data}: {name} has no {which}.mov. This solution looks at pictures; use data with videos."
+        told = say(
+            "{data}: {name} has no {which}.mov. This solution looks at pictures; use data with videos.",
+            data=data,
+            name=name,
+            which=which,
+        )
         raise PalestraError(told)
     files = _files(data, name, which)
     # Strips are looked at first, and whoever looks at something else of the same video need not do so again.

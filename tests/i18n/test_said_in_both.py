@@ -1,0 +1,59 @@
+"""Whatever people are told has both languages: errors and faults are made of texts of the catalogue."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from palestra.i18n import po_files
+
+ERRORS = {"PalestraError", "Missing", "Forbidden", "SignedOut", "TooOften", "FormRunOut", "Unfit"}
+WORDS = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")  # more than a name
+SKIPPED = ("entrants/runner", "starter")  # in the contestant's sandbox; what contestants are handed
+FILES = [
+    file for file in sorted(po_files.PACKAGE.rglob("*.py")) if not any(part in file.as_posix() for part in SKIPPED)
+]
+
+
+def bare(node: ast.expr) -> bool:
+    """Whether a text is English in the code, and nothing else."""
+    if isinstance(node, ast.IfExp):
+        return bare(node.body) or bare(node.orelse)
+    if isinstance(node, ast.BinOp):
+        return bare(node.left) or bare(node.right)
+    if isinstance(node, ast.JoinedStr):
+        text = " ".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        return bool(WORDS.search(text))
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return False
+    return bool(WORDS.search(node.value)) and not node.value.startswith('"')  # what is to be typed as it stands
+
+
+def told(call: ast.Call) -> list[ast.expr]:
+    """What a call shows to people, if it is one of those."""
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if name in ERRORS:
+        return call.args[:1]
+    if name in ("add", "gap") and len(call.args) >= 3:
+        return call.args[:3]
+    if name in ("refuse", "of") and len(call.args) == 3:
+        return call.args
+    return []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(po_files.PACKAGE).as_posix())
+def test_nobody_is_told_something_in_english_alone(file: Path) -> None:
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    assert [ast.unparse(call) for call in calls if any(map(bare, told(call)))] == []
+
+
+def test_english_alone_would_be_found() -> None:
+    wrong = [
+        'PalestraError("No such thing.")',
+        'refuse(name, f"the class {x} at y", "one")',
+        'faults.gap(a, b, "no row" + c)',
+    ]
+    right = ['PalestraError(say("No such thing."))', "refuse(name, clip(x), say('a row'))", 'faults.add("a.csv", x, y)']
+    parsed = [ast.parse(text, mode="eval").body for text in [*wrong, *right]]
+    assert [any(map(bare, told(call))) for call in parsed if isinstance(call, ast.Call)] == [True] * 3 + [False] * 3
