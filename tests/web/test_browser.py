@@ -332,6 +332,62 @@ def test_forms_that_come_live_are_sent_with_the_sign_and_the_number_of_their_pag
     page.close()
 
 
+LICENCE_FORM = """<form action="/do/request-access"><input type="hidden" name="phase" value="{phase}">
+<label>Accept {phase} <input type="checkbox"></label><label>Why {phase} <input name="why" value="{why}"></label>
+<button>Ask {phase}</button></form><details><summary>More on {phase}</summary>text</details>"""
+FOLLOWED = """<div id="connection"></div>
+<div hx-ext="sse" sse-connect="/live"><div sse-swap="data,data-change">{body}</div></div>"""
+TELLS = """const source = new EventTarget(); htmx.createEventSource = () => source;
+const follow = (body) => { document.body.innerHTML = body; htmx.process(document.body); };
+const tell = (type, data) => source.dispatchEvent(new MessageEvent(type, { data }));
+let clicks = 0; addEventListener("submit", (event) => { event.preventDefault(); clicks += 1; });"""
+
+
+def licences(*phases: str, why: str = "") -> str:
+    return "\n".join(LICENCE_FORM.format(phase=phase, why=why) for phase in phases)
+
+
+@pytest.fixture
+def followed(browser: Browser) -> Iterator[Page]:
+    """A page with two forms that is drawn anew by what `tell` says."""
+    page = browser.new_page()
+    page.set_content("<!doctype html><title>Live</title>")
+    for script in ("vendor/htmx.min.js", "vendor/sse.min.js", "live.js"):
+        page.add_script_tag(path=STATIC / script)
+    page.add_script_tag(content=TELLS)
+    page.evaluate("body => follow(body)", FOLLOWED.format(body=licences("first", "second")))
+    yield page
+    page.close()
+
+
+def test_what_was_typed_ticked_and_opened_stays_when_the_part_that_it_is_in_is_drawn_anew(followed: Page) -> None:
+    followed.get_by_label("Accept second").check()
+    followed.get_by_label("Why second").fill("to learn")
+    followed.get_by_text("More on second").click()
+    followed.get_by_label("Why second").focus()
+    followed.evaluate("body => tell('data', body)", licences("zeroth", "first", "second", why="as told"))
+    for name, ticked, why in (("zeroth", False, "as told"), ("first", False, "as told"), ("second", True, "to learn")):
+        assert followed.get_by_label(f"Accept {name}").is_checked() == ticked, name
+        assert followed.get_by_label(f"Why {name}").input_value() == why, name
+        assert followed.locator("details", has_text=name).evaluate("one => one.open") == ticked, name
+    expect(followed.get_by_label("Why second")).to_be_focused()
+    followed.evaluate("tell('data-change', JSON.stringify([[0, 100], '<p>one more line</p>']))")
+    expect(followed.get_by_text("one more line")).to_be_visible()
+    expect(followed.get_by_label("Why second")).to_have_value("to learn")
+
+
+def test_a_part_is_not_drawn_anew_between_press_and_release(followed: Page) -> None:
+    box = followed.get_by_role("button", name="Ask first").bounding_box()
+    assert box
+    followed.mouse.move(box["x"] + 5, box["y"] + 5)
+    followed.mouse.down()
+    followed.evaluate("body => tell('data', body)", licences("zeroth", "first"))
+    expect(followed.get_by_text("Accept zeroth")).to_have_count(0)
+    followed.mouse.up()
+    expect(followed.get_by_text("Accept zeroth")).to_be_visible()
+    assert followed.evaluate("clicks") == 1
+
+
 def test_a_page_tells_of_a_lost_connection_and_shows_what_happened_meanwhile(hall: Hall) -> None:
     window = hall.window()
     home, board = window.open("/"), window.tab("/boards/first")

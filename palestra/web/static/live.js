@@ -25,14 +25,61 @@
   const texts = new WeakMap();
   document.addEventListener("htmx:sseBeforeMessage", (event) => {
     const target = event.target, said = event.detail;
-    if (!said.type.endsWith("-change")) { texts.set(target, said.data); return; }
     event.preventDefault();
-    const before = (texts.get(target) || "").split("\n");
-    const lines = JSON.parse(said.data).flatMap((part) => typeof part === "string" ? [part] : before.slice(part[0], part[0] + part[1]));
-    texts.set(target, lines.join("\n"));
-    htmx.swap(target, lines.join("\n"), { swapStyle: htmx.config.defaultSwapStyle });
-    htmx.trigger(target, "htmx:sseMessage", said);
+    if (said.type.endsWith("-change")) {
+      const before = (texts.get(target) || "").split("\n");
+      const lines = JSON.parse(said.data).flatMap((part) => typeof part === "string" ? [part] : before.slice(part[0], part[0] + part[1]));
+      texts.set(target, lines.join("\n"));
+    } else texts.set(target, said.data);
+    if (pressed && target.contains(pressed)) waits.set(target, said); else draw(target, said);
   });
+
+  // A button that is swapped away between press and release would never be clicked: what comes meanwhile waits.
+  let pressed = null;
+  const waits = new Map();
+  document.addEventListener("pointerdown", (event) => { pressed = event.target; });
+  for (const kind of ["pointerup", "pointercancel"])
+    window.addEventListener(kind, () => setTimeout(() => {
+      pressed = null;
+      for (const [target, said] of waits) draw(target, said);
+      waits.clear();
+    }));
+
+  // What somebody has typed, ticked, opened or begun to type outlives its being drawn anew.
+  function draw(target, said) {
+    const before = fields(target), focused = document.activeElement;
+    htmx.swap(target, texts.get(target), { swapStyle: htmx.config.defaultSwapStyle });
+    for (const [name, now] of fields(target)) if (before.has(name)) keep(before.get(name), now, focused);
+    htmx.trigger(target, "htmx:sseMessage", said);
+  }
+
+  function keep(was, now, focused) {
+    if (now.tagName === "DETAILS") now.open = was.open;
+    else if (now.type === "checkbox" || now.type === "radio") now.checked = was.checked;
+    else if (was.value !== written(was)) now.value = was.value;
+    if (was !== focused) return;
+    now.focus({ preventScroll: true });
+    if (now.selectionEnd != null) now.setSelectionRange(was.selectionStart, was.selectionEnd);
+  }
+
+  // What the page itself had written into a field.
+  const written = (field) => field.tagName === "SELECT" ? [...field.options].find((one) => one.defaultSelected)?.value ?? field.options[0]?.value : field.defaultValue;
+
+  // Fields and what can be opened, by names that they have in every drawing: what the form does, to what, and how manieth.
+  const SENT = ["csrf", "once", "next", "page"]; // with every form, whatever it does
+  function fields(target) {
+    const found = new Map();
+    for (const one of target.querySelectorAll("input:not([type=hidden], [type=file]), select, textarea, details")) {
+      const form = one.closest("form"), hidden = [...form?.querySelectorAll("input[type=hidden]") ?? []];
+      const about = hidden.filter((field) => !SENT.includes(field.name)).map((field) => [field.name, field.value]);
+      const kind = one.tagName === "DETAILS" ? one.querySelector("summary").textContent : [one.type, one.name];
+      const name = JSON.stringify([form?.getAttribute("action"), about, kind]);
+      let which = 0;
+      while (found.has(name + which)) which += 1;
+      found.set(name + which, one);
+    }
+    return found;
+  }
 
   document.addEventListener("htmx:sseError", lost);
   document.addEventListener("htmx:sseOpen", back);
