@@ -176,6 +176,13 @@ def _cut(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
+def text_of(error: Exception) -> Text:
+    """What an error says: in both languages where it was raised with Words."""
+    if isinstance(error, PalestraError):
+        return error.text
+    return error.args[0] if error.args and isinstance(error.args[0], Words) else str(error)
+
+
 def clip(text: object, limit: int = 60) -> str:
     """Quote something a stranger wrote, cut to a length that fits in a message."""
     shown = repr(text)

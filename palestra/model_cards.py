@@ -85,7 +85,7 @@ def _file(name: str) -> Path:
     for folder in FOLDERS:
         if (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
-    raise UnknownName("model card", name, names())
+    raise UnknownName(say("model card"), name, names())
 
 
 def path(name: str) -> Path:

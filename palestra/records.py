@@ -97,7 +97,7 @@ class Reply:
 
     trial: str
     answer: Any
-    note: str = ""  # what was wrong with it, where something was
+    note: Text = ""  # what was wrong with it, where something was
 
 
 @dataclass(frozen=True)
@@ -412,6 +412,13 @@ class Result(msgspec.Struct, frozen=True):
     metrics: dict[str, Estimate]
     by: dict[str, list[dict[str, Any]]]
     provenance: Provenance
+    invalid_because_zh: list[str] | msgspec.UnsetType = msgspec.UNSET  # the same in Chinese, where there are reasons
+
+    @property
+    def reasons(self) -> list[Words]:
+        """Why it does not count. Those written before there was Chinese are told as they are."""
+        chinese = self.invalid_because_zh or self.invalid_because
+        return [Words(en, zh) for en, zh in zip(self.invalid_because, chinese, strict=False)]
 
 
 @dataclass(frozen=True)

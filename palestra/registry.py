@@ -173,7 +173,7 @@ def solutions(track_id: str | None = None) -> list[Solution]:
 def solution(track_id: str, name: str) -> Solution:
     known = {item.name: item for item in solutions(track_id)}
     if name not in known:
-        raise UnknownName(f"solution for {track_id}", name, known)
+        raise UnknownName(say("solution for {track}", track=track_id), name, known)
     return known[name]
 
 

@@ -120,7 +120,7 @@ def _executor(name: str, address: str | None, workers: int | None) -> "Executor"
     from palestra.registry import OUTSIDE
 
     if name not in ("processes", "ray"):
-        raise typer.BadParameter(str(UnknownName("executor", name, ["processes", "ray"])), param_hint="--executor")
+        raise typer.BadParameter(str(UnknownName(say("executor"), name, ["processes", "ray"])), param_hint="--executor")
     if name == "processes":
         if address:
             raise typer.BadParameter("an address is that of a Ray cluster: --executor ray.", param_hint="--address")

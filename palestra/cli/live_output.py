@@ -51,7 +51,7 @@ def _show_summaries(run: ScoredRun) -> None:
     for name in run.scored:
         typer.echo("\n".join(summary_lines(run, name)))
         for why, count in Counter(deaths.get(name, [])).most_common():
-            typer.echo(f"  {count} × {printable(why)}")
+            typer.echo(f"  {count} × {printable(str(why))}")
 
 
 def _show_outcomes(run: ScoredRun, json: bool) -> None:

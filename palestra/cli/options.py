@@ -35,10 +35,10 @@ def order_of(size: str, seed: int, without: tuple[str, ...]) -> "Order":
     from palestra.records import SIZES, Order
 
     if size not in SIZES:
-        raise typer.BadParameter(str(UnknownName("size", size, SIZES)), param_hint="--size")
+        raise typer.BadParameter(str(UnknownName(say("size"), size, SIZES)), param_hint="--size")
     for name in without:
         if name not in ("images", "video"):
-            raise typer.BadParameter(str(UnknownName("part", name, ["images", "video"])), param_hint="--without")
+            raise typer.BadParameter(str(UnknownName(say("part"), name, ["images", "video"])), param_hint="--without")
     return Order(size, seed, without)  # type: ignore[arg-type]
 
 

@@ -89,7 +89,7 @@ def _require_cases(match: Match, challenge: RefereedMatch, data: Path) -> None:
     if not set(wanted) <= set(known):
         known += _names(challenge.sheet(data, "hidden"))
     if missing := [name for name in wanted if name not in known]:
-        raise UnknownName(f"case in {data.name}", missing[0], known)
+        raise UnknownName(say("case in {data}", data=data.name), missing[0], known)
 
 
 def _names(sheet: Sheet) -> list[str]:
@@ -100,7 +100,7 @@ def _team(match: Match, name: str) -> str:
     """By its id or its name."""
     teams = {one.team: one.team for one in match.opened.teams} | {one.name: one.team for one in match.opened.teams}
     if name not in teams:
-        raise UnknownName("team of this match (TEAM=ENTRANT)", name, teams)
+        raise UnknownName(say("team of this match (TEAM=ENTRANT)"), name, teams)
     return teams[name]
 
 

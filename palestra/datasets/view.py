@@ -52,7 +52,7 @@ def _write_picture(track: Track, what: str, data: Path, out: Path) -> None:
     else:
         found = rows.filter(pl.col("trial") == what)
         if found.is_empty():
-            raise UnknownName("trial (among those with truth)", what, rows["trial"].to_list())
+            raise UnknownName(say("trial (among those with truth)"), what, rows["trial"].to_list())
         image = track.display.picture(data, found.row(0, named=True))
     out.write_bytes(png(image))
 

@@ -31,7 +31,7 @@ from websockets.server import ServerProtocol
 from palestra.entrants import websocket, websocket_messages
 from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
-from palestra.errors import PalestraError, clean
+from palestra.errors import PalestraError, clean, text_of
 from palestra.records import Reply, Tick
 from palestra.text import Text, say
 
@@ -45,7 +45,7 @@ MOST_CHANGES = 100  # of a team's version in one run
 MOST_DEATHS = 100  # that are remembered
 MOST_FIELDS = 16  # of a query
 OVER, REPLACED, LATE, NONSENSE = 1000, 4001, 4002, 4003  # codes that we close with
-RUN_OVER = "the run is over"
+RUN_OVER = say("the run is over")
 
 
 class Listening:
@@ -229,7 +229,7 @@ class TeamLine:
         self._awaited: int | None = None  # number of the newest tick, until it is dealt with
         self._ticked_off = 0  # ticks that nothing was to be said to, and nothing was
         self._lost: list[Reply] = []
-        self._why = ""
+        self._why: Text = ""
 
     @property
     def connected(self) -> bool:
@@ -284,17 +284,17 @@ class TeamLine:
     def settled(self) -> bool:
         return self._awaited is None
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: Text) -> None:
         newest, self._awaited = self._newest, None
         if newest and self._asked.pop(newest.number, None) is not None:
             self._lost.append(Reply(newest.trial, None, why))
         self._part(LATE, why)
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         if self._why or self._peer is not None or not self._patience_s:
             return self._why
         absent = self._clock() - self._since > self._patience_s
-        return f"nobody has been connected for {self._patience_s:g} s" if absent else ""
+        return say("nobody has been connected for {limit:g} s", limit=self._patience_s) if absent else ""
 
     def fileno(self) -> int:
         return self._bell.fileno()
@@ -310,7 +310,7 @@ class TeamLine:
 
     def take(self, peer: Peer, version: str) -> None:
         """A new connection is the team's: tell it where we are."""
-        self._part(REPLACED, "a newer connection took its place")
+        self._part(REPLACED, say("a newer connection took its place"))
         self._peer, self._why = peer, ""
         peer.move(self._bell)
         if version != self.version or not self.versions:
@@ -328,13 +328,13 @@ class TeamLine:
     def _look_after(self, peer: Peer) -> None:
         """Let go of a connection that has ended, or has to."""
         if self.nonsense >= MOST_NONSENSE:
-            self._why = f"said {MOST_NONSENSE:,} times what answers nothing"
+            self._why = say("said {count} times what answers nothing", count=f"{MOST_NONSENSE:,}")
             self._part(NONSENSE, self._why)
         elif peer.why:
             self._part(OVER, peer.why)
             self._why = peer.why if peer.deaf else ""
 
-    def _part(self, code: int, why: str) -> None:
+    def _part(self, code: int, why: Text) -> None:
         """Let go of the connection, if there is one."""
         peer, self._peer = self._peer, None
         if peer is not None:
@@ -352,7 +352,7 @@ class TeamLine:
         if patience_s and newest and newest.number in self._asked and newest.tick.deadline_s is None:
             late = self._clock() - newest.at > patience_s
             if late:
-                self.give_up(f"took longer than {patience_s:g} s over one answer")
+                self.give_up(say("took longer than {limit:g} s over one answer", limit=patience_s))
 
     def _heard(self, said: Said) -> list[Reply]:
         """A message as the reply that it is, if it is one."""
@@ -384,13 +384,13 @@ def _read(said: Said) -> dict[Any, Any]:
 def _reply(trial: str, message: dict[Any, Any]) -> Reply:
     note = message.get("note", "")
     if note:
-        return Reply(trial, None, clean(note) if isinstance(note, str) else "said nonsense")
+        return Reply(trial, None, clean(note) if isinstance(note, str) else say("said nonsense"))
     if "answer" not in message:
-        return Reply(trial, None, "gave no answer")
+        return Reply(trial, None, say("gave no answer"))
     try:
         return Reply(trial, websocket_messages.plain(message["answer"]))
     except websocket_messages.BadMessage as error:
-        return Reply(trial, None, str(error))
+        return Reply(trial, None, text_of(error))
 
 
 def _message(tick: Tick, number: int, deadline_s: float | None) -> bytes:

@@ -48,7 +48,8 @@ class AgentLine:
             refuse(url, parts.scheme or say("no scheme"), say("http://host:port of an agent server"))
         self._host, self._port, self._root = parts.hostname or "", parts.port or 80, parts.path.rstrip("/")
         self._patience_s = patience_s or PATIENCE_S
-        self._agent, self._why = "", ""
+        self._agent = ""
+        self._why: Text = ""
         self._orders: queue.SimpleQueue[Tick | None] = queue.SimpleQueue()
         self._come: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._open = 0
@@ -83,18 +84,18 @@ class AgentLine:
     def settled(self) -> bool:
         return self._open == 0
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: Text) -> None:
         self._why = self._why or why
         self.deaths.append(why)
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         return self._why
 
     def fileno(self) -> int:
         return self._ours.fileno()
 
     def close(self) -> None:
-        self._why = self._why or "it was closed"
+        self._why = self._why or say("it was closed")
         self._orders.put(None)
         if self._thread.is_alive():
             self._thread.join(self._patience_s + 1)
@@ -110,7 +111,11 @@ class AgentLine:
                 said = self._call(f"{self._agent}/step", [[_observation(tick)]], self._patience_s)
                 reply = Reply(tick.trial or "", {"actions": _action(said)})
             except (OSError, http.client.HTTPException, ValueError) as error:
-                reply = Reply(tick.trial or "", None, f"the agent failed: {clean(str(error) or type(error).__name__)}")
+                reply = Reply(
+                    tick.trial or "",
+                    None,
+                    say("the agent failed: {why}", why=clean(str(error) or type(error).__name__)),
+                )
                 self.deaths = [*self.deaths, reply.note][-100:]
             if tick.trial is not None:
                 self._come.put(reply)

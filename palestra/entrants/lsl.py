@@ -17,7 +17,7 @@ import numpy as np
 
 from palestra.errors import PalestraError, clip
 from palestra.records import Reply, Signal, Tick
-from palestra.text import Text, say
+from palestra.text import Text, message, say
 
 QUEUE_S = 360  # of samples that wait for an entrant that takes nothing; then the oldest are dropped
 ANSWER_BYTES = 4096  # of one answer
@@ -29,7 +29,7 @@ READY_S = 120.0
 LOOK_S = 0.02  # between two looks while it is waited for
 ASKS_S = 1.0  # for an entrant that is ready to connect to the asks as well, if it will
 NO_UNIT = "none"  # of a channel that measures nothing: a trigger
-EXPECTED = 'a number, a list of numbers, or {"trial": …, "answer": …} with one of these'
+EXPECTED = message('a number, a list of numbers, or {{"trial": …, "answer": …}} with one of these')
 
 Answer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | list[float]
 
@@ -65,7 +65,7 @@ class LslLine:
         self._answers = _Answers(lsl, f"{signal.name}-answers")
         self._open: dict[str, tuple[float, bool]] = {}  # trial → until when, and whether the stream waits for it
         self.strays = 0  # answers to nothing that was open
-        self._why = ""
+        self._why: Text = ""
 
     def require_ready(self, within_s: float = READY_S) -> None:
         """Wait until somebody takes the samples and has a stream of answers; say in words what is missing."""
@@ -127,7 +127,7 @@ class LslLine:
                 yield reply
         for trial in [trial for trial, (end, waits) in self._open.items() if waits and end < self._now()]:
             del self._open[trial]
-            yield Reply(trial, None, f"no answer within {self._patience_s:g} s")
+            yield Reply(trial, None, say("no answer within {limit:g} s", limit=self._patience_s))
 
     def _reply(self, raw: bytes) -> Reply:
         """An answer that names no trial is for the newest that is open, and so is what cannot be read."""
@@ -135,13 +135,13 @@ class LslLine:
         if reply.trial:
             return reply
         newest = self._newest()
-        return Reply(newest, reply.answer, reply.note or ("" if newest else "it came when nothing was asked"))
+        return Reply(newest, reply.answer, reply.note or ("" if newest else say("it came when nothing was asked")))
 
     def _newest(self) -> str:
         now = self._now()
         return next((trial for trial, (end, _) in reversed(self._open.items()) if end >= now), "")
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         """A program may come back, and is found again: only we end it."""
         return self._why
 
@@ -150,7 +150,7 @@ class LslLine:
 
     def close(self) -> None:
         """End the streams. Who listens to them is told so by LSL."""
-        self._why = "the line is closed"
+        self._why = say("the line is closed")
         self._samples = self._asks = None  # each ends when it is let go of
         self._answers.close()
 
@@ -158,7 +158,7 @@ class LslLine:
 def read_answer(raw: bytes) -> Reply:
     """What was said, to the trial that it names, else to ""; with a note if it cannot be read."""
     if len(raw) > ANSWER_BYTES:
-        return Reply("", None, f"sent {len(raw)} bytes, expected at most {ANSWER_BYTES}")
+        return Reply("", None, say("sent {size} bytes, expected at most {most}", size=len(raw), most=ANSWER_BYTES))
     trial = ""
     try:
         said = EITHER.decode(raw)
@@ -166,7 +166,11 @@ def read_answer(raw: bytes) -> Reply:
             trial = said.trial
             said = BARE.decode(said.answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Reply(trial, None, f"sent {clip(raw.decode(errors='replace'))}, expected {EXPECTED}")
+        return Reply(
+            trial,
+            None,
+            say("sent {text}, expected {expected}", text=clip(raw.decode(errors="replace")), expected=say(EXPECTED)),
+        )
     return Reply(trial, said)
 
 

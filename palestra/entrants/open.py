@@ -43,7 +43,7 @@ class EntrantLine(Protocol):
 
     def replies(self) -> Iterable[Reply]: ...
 
-    def dead(self) -> str: ...
+    def dead(self) -> Text: ...
 
     def fileno(self) -> int: ...
 
@@ -131,7 +131,7 @@ def open_entry(one: Called, solutions: dict[str, Solution], terms: Terms, stack:
     if not path.exists():
         known = [name for name, solution in solutions.items() if solution.plays or solution.knows]
         known += [str(other) for other in path.parent.iterdir()] if "/" in one.what and path.parent.is_dir() else []
-        raise UnknownName("entrant (a solution, a bundle's folder, .zip or .tar.gz, or ws://…)", one.what, known)
+        raise UnknownName(say("entrant (a solution, a bundle's folder, .zip or .tar.gz, or ws://…)"), one.what, known)
     try:
         unpacked = stack.enter_context(bundle.unpacked(path, backend))
     except Refused as refusal:

@@ -55,7 +55,7 @@ class PrivilegedLine:
         self.post(tick)
         return self.replies(), time.monotonic() - started
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         return ""
 
     def fileno(self) -> int:

@@ -27,7 +27,7 @@ from websockets.uri import WebSocketURI, parse_uri
 from palestra.entrants import websocket, websocket_messages
 from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
-from palestra.errors import PalestraError, clean, refuse
+from palestra.errors import PalestraError, clean, refuse, text_of
 from palestra.records import Reply, Tick
 from palestra.text import Text, say
 
@@ -67,7 +67,7 @@ class Dialled:
         self._under_way: deque[tuple[str | None, float]] = deque()  # what was asked, and when
         self._held: tuple[Tick, float] | None = None  # goes out when the connection is up
         self._lost: list[Reply] = []
-        self._why = ""
+        self._why: Text = ""
         self._tend()
 
     def require_ready(self, within_s: float = OPENING_S) -> None:
@@ -112,19 +112,19 @@ class Dialled:
     def settled(self) -> bool:
         return not self._under_way and not self._held
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: Text) -> None:
         self._let_go_of_held(why)
         if self._peer is not None:
             self._break(why)
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         return self._why
 
     def fileno(self) -> int:
         return -1 if self._peer is None else self._bell.fileno()
 
     def close(self) -> None:
-        self._why = self._why or "it was closed"
+        self._why = self._why or say("it was closed")
         if self._peer is not None:
             self._peer.bid_farewell(CloseCode.NORMAL_CLOSURE, "the run is over")
             self._peer.close()
@@ -165,7 +165,7 @@ class Dialled:
         if not self._under_way:
             self.nonsense += 1
             if self.nonsense >= MOST_NONSENSE:
-                self._why = f"said something {MOST_NONSENSE:,} times without being asked"
+                self._why = say("said something {count} times without being asked", count=f"{MOST_NONSENSE:,}")
                 self._break(self._why)
             return []
         trial, _ = self._under_way.popleft()
@@ -180,7 +180,7 @@ class Dialled:
         except websocket_messages.BadMessage as error:
             found = str(error)
         if not isinstance(found, dict):
-            self._break(f"began with {_shown(found)}, expected a map of metadata")
+            self._break(say("began with {value}, expected a map of metadata", value=_shown(found)))
             return
         self.metadata, self._ready, self._was_ready = found, True, True
         if self._held is not None:
@@ -197,9 +197,9 @@ class Dialled:
             if now >= self._at:
                 self._dial(now)
         elif not self._ready and now - self._at > OPENING_S:
-            self._break(f"did not say what it is within {OPENING_S:g} s")
+            self._break(say("did not say what it is within {limit:g} s", limit=OPENING_S))
         elif self._patience_s and self._under_way and now - self._under_way[0][1] > self._patience_s:
-            self._break(f"took longer than {self._patience_s:g} s over one answer")
+            self._break(say("took longer than {limit:g} s over one answer", limit=self._patience_s))
 
     def _dial(self, now: float) -> None:
         family, address = self._addresses[self._tries % len(self._addresses)]
@@ -211,9 +211,9 @@ class Dialled:
         self._at, self._ready = now, False
         self._peer = Peer(sock, protocol, self._bell, self._queue_bytes)
         if failure not in (0, errno.EINPROGRESS):
-            self._break(f"the connection broke off: {os.strerror(failure)}")
+            self._break(say("the connection broke off: {why}", why=os.strerror(failure)))
 
-    def _break(self, why: str) -> None:
+    def _break(self, why: Text) -> None:
         """Let a connection go, with what was under way on it, and say when to dial again."""
         peer, self._peer, self._ready = self._peer, None, False
         assert peer is not None
@@ -224,27 +224,28 @@ class Dialled:
         self._tries += 1
         most = TRIES if self._was_ready else len(self._addresses)  # one that was never there need not be waited for
         if not self._why and (peer.deaf or self._tries >= most):
-            self._why = why if peer.deaf or self._tries == 1 else f"{why}; it was dialled {self._tries} times in vain"
+            tried = say("{why}; it was dialled {count} times in vain", why=why, count=self._tries)
+            self._why = why if peer.deaf or self._tries == 1 else tried
         waits = 0.0 if self._tries == 1 or not self._was_ready else FIRST_WAIT_S * 2.0 ** (self._tries - 2)
         self._at = self._clock() + min(waits, LONGEST_WAIT_S)
 
-    def _let_go_of_held(self, why: str = "there was no connection to send it on") -> None:
+    def _let_go_of_held(self, why: Text = "") -> None:
         if self._held is not None and self._held[0].trial is not None:
-            self._lost.append(Reply(self._held[0].trial, None, why))
+            self._lost.append(Reply(self._held[0].trial, None, why or say("there was no connection to send it on")))
         self._held = None
 
 
 def _reply(trial: str, said: bytes | str) -> Reply:
     """A response to a tick that asked, as the reply that it is."""
     if isinstance(said, str):
-        return Reply(trial, None, f"the server failed: {_last_line(said)}")
+        return Reply(trial, None, say("the server failed: {why}", why=_last_line(said)))
     try:
         found = websocket.read(said)
         if not isinstance(found, dict):
-            return Reply(trial, None, f"responded with {_shown(found)}, expected a map")
+            return Reply(trial, None, say("responded with {value}, expected a map", value=_shown(found)))
         return Reply(trial, websocket_messages.plain(found.get("answer", found)))
     except websocket_messages.BadMessage as error:
-        return Reply(trial, None, f"responded with what cannot be read: {error}")
+        return Reply(trial, None, say("responded with what cannot be read: {why}", why=text_of(error)))
 
 
 def _last_line(text: str) -> str:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.poller import Bell
-from palestra.entrants.socket_frames import BadFrame, Frame, Header, Receiver, Sender
+from palestra.entrants.socket_frames import MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
 from palestra.sandbox import launch
 from palestra.sandbox.launch import Backend, Limits
 from palestra.sandbox.running_program import Running
-from palestra.text import Text, Words, human_bytes, say
+from palestra.text import Text, Words, human_bytes, message, say
 
 COMMAND = (launch.PYTHON, "-m", "palestra.entrants.runner.__main__")
 REPLY_BYTES = 65_536  # of one reply: numbers, or a note
@@ -31,6 +31,11 @@ QUEUE_BYTES = 64 << 20  # that may wait for a program that takes nothing: a quar
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only where nobody else waits
 LEAVING_S = 0.5  # to end by itself once nothing more comes
 STARTS = 20  # of one program in one run; one that dies more often stays dead
+RETURNED = {  # what a runner says of a value that cannot be sent
+    "not a number": message("returned {value}, and not a number"),
+    "not an array": message("returned {value}, and no array of numbers"),
+    "too many": message("returned {value} numbers; at most {most} are taken"),
+}
 FRAMES, SPARE_FRAMES = 2, 100  # that it may say to one packet (taken, done); and beyond that in all
 
 
@@ -206,7 +211,7 @@ class Program:
             return []
         del self._process.asked[number]
         if kind == "taken":
-            return [Reply(asked.trial, None, "took the next packet without an answer")]
+            return [Reply(asked.trial, None, say("took the next packet without an answer"))]
         return [Reply(asked.trial, data.get("answer"), _note(frame))]
 
     def _end(self, why: Text = "") -> None:
@@ -220,7 +225,7 @@ class Program:
             old.running.wait(ENDING_S)  # it is ending by itself: how it does is the reason
         self._let_go(old)
         why = why or _ended(old.running)
-        self._lost += [Reply(asked.trial, None, str(why)) for asked in old.asked.values()]
+        self._lost += [Reply(asked.trial, None, why) for asked in old.asked.values()]
         self.deaths.append(why)
         try:
             if len(self.deaths) < STARTS:
@@ -245,10 +250,10 @@ class Program:
 
     def _lose(self, trial: str | None) -> None:
         if trial is not None:
-            self._lost.append(Reply(trial, None, str(self._why) or "it is being started again"))
+            self._lost.append(Reply(trial, None, self._why or say("it is being started again")))
 
-    def dead(self) -> str:
-        return str(self._why)
+    def dead(self) -> Text:
+        return self._why
 
     @property
     def output(self) -> str:
@@ -287,10 +292,17 @@ def _send_on(process: _Process, deadline: float) -> None:
     process.bell.watch(process.sock)
 
 
-def _note(frame: Frame) -> str:
-    """What a program noted itself: a stranger's text, cut and printable."""
-    note = frame.header.data.get("note", "")
-    return clean(note) if isinstance(note, str) else "said nonsense"
+def _note(frame: Frame) -> Text:
+    """What a program noted itself: a stranger's text, cut and printable. What its runner noted is in our words."""
+    match frame.header.data:
+        case {"returned": [str(what), str(value)]} if what in RETURNED:
+            return say(RETURNED[what], value=clean(value), most=f"{MOST_NUMBERS:,}")
+        case {"note": str(note)}:
+            return clean(note)
+        case {"note": _} | {"returned": _}:
+            return say("said nonsense")
+        case _:
+            return ""
 
 
 def _ended(running: Running) -> Words:

@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError, clip
+from palestra.text import say
 
 LENGTH, PREFIX = struct.Struct("<I"), struct.Struct("<II")  # total length; and header length
 LENGTH_BYTES = 4  # what the total length does not count: itself
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 64
+MOST_NUMBERS = 4096  # in one answer of a program that acts: several hundred actions
 MAX_DIMENSIONS = 8
 MAX_BYTES = 64 << 20  # a frame, where the caller names no other limit
 READ_AHEAD_BYTES = 1 << 16
@@ -79,7 +81,14 @@ def pack(header: Header, arrays: Arrays = ()) -> tuple[list[Part], int]:
     size = sum([array.nbytes for array in plain])
     total = PREFIX.size + len(head) + size
     if len(plain) > MAX_ARRAYS or len(head) > MAX_HEADER_BYTES or total >= 1 << 32:
-        raise BadFrame(f"{len(plain)} arrays with {size:,} bytes and {len(head):,} of header are too much for a frame.")
+        raise BadFrame(
+            say(
+                "{arrays} arrays with {size:,} bytes and {header:,} of header are too much for a frame.",
+                arrays=len(plain),
+                size=size,
+                header=len(head),
+            )
+        )
     return [PREFIX.pack(total - LENGTH_BYTES, len(head)) + head, *plain], total
 
 
@@ -90,7 +99,13 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     array = np.asarray(array)
     dtype = DTYPES.get(array.dtype.str) or DTYPES.get(array.dtype.newbyteorder("<").str)
     if dtype is None or array.ndim > MAX_DIMENSIONS:
-        raise BadFrame(f"Frames carry no array of {array.dtype} with {array.ndim} dimensions.")
+        raise BadFrame(
+            say(
+                "Frames carry no array of {dtype} with {dimensions} dimensions.",
+                dtype=array.dtype,
+                dimensions=array.ndim,
+            )
+        )
     return np.asarray(array, dtype, order="C")
 
 
@@ -210,12 +225,20 @@ class Receiver:
         self._need(LENGTH_BYTES, deadline)
         total = LENGTH.unpack_from(self._ahead, self._start)[0]
         if total > self.max_bytes:  # as soon as it is there, though nothing else be ever sent
-            raise BadFrame(f"A frame of {total:,} bytes is announced; at most {self.max_bytes:,} are taken.")
+            raise BadFrame(
+                say(
+                    "A frame of {total:,} bytes is announced; at most {most:,} are taken.",
+                    total=total,
+                    most=self.max_bytes,
+                )
+            )
         self._need(PREFIX.size, deadline)
         length = LENGTH.unpack_from(self._ahead, self._start + LENGTH_BYTES)[0]
         size = total - LENGTH_BYTES - length
         if size < 0 or length > MAX_HEADER_BYTES:
-            raise BadFrame(f"A header of {length:,} bytes in a frame of {total:,} cannot be.")
+            raise BadFrame(
+                say("A header of {length:,} bytes in a frame of {total:,} cannot be.", length=length, total=total)
+            )
         return length, size
 
     def _need(self, count: int, deadline: float | None) -> None:
@@ -270,7 +293,7 @@ class Receiver:
 
     def _closed(self) -> NoReturn:
         if self._sizes is not None or self._end > self._start:
-            raise BadFrame("The stream ended in the middle of a frame.")
+            raise BadFrame(say("The stream ended in the middle of a frame."))
         raise EOFError("The stream ended.")
 
 
@@ -278,22 +301,34 @@ def _read_header(data: memoryview, size: int) -> Header:
     try:
         header = _decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise BadFrame(f"The header is not what a frame has: {clip(str(error), 200)}.") from None
+        raise BadFrame(say("The header is not what a frame has: {why}.", why=clip(str(error), 200))) from None
     if len(header.arrays) > MAX_ARRAYS:
-        raise BadFrame(f"A frame of {len(header.arrays):,} arrays is announced; at most {MAX_ARRAYS} are taken.")
+        raise BadFrame(
+            say(
+                "A frame of {count:,} arrays is announced; at most {most} are taken.",
+                count=len(header.arrays),
+                most=MAX_ARRAYS,
+            )
+        )
     announced = sum([_bytes_of(head) for head in header.arrays])
     if announced != size:
-        raise BadFrame(f"The arrays announced have {announced:,} bytes; the frame has {size:,}.")
+        raise BadFrame(
+            say(
+                "The arrays announced have {announced:,} bytes; the frame has {size:,}.", announced=announced, size=size
+            )
+        )
     return header
 
 
 def _bytes_of(head: ArrayHead) -> int:
     dtype = DTYPES.get(head.dtype)
     if dtype is None:
-        raise BadFrame(f"The dtype {clip(head.dtype)} is not taken; these are: {', '.join(DTYPES)}.")
+        raise BadFrame(
+            say("The dtype {dtype} is not taken; these are: {known}.", dtype=clip(head.dtype), known=", ".join(DTYPES))
+        )
     # Sides past 2**32 would only come with a side of 0, and numpy cannot hold some of those.
     if len(head.shape) > MAX_DIMENSIONS or (head.shape and not (min(head.shape) >= 0 and max(head.shape) < 1 << 32)):
-        raise BadFrame(f"The shape {clip(head.shape)} is not one that an array here can have.")
+        raise BadFrame(say("The shape {shape} is not one that an array here can have.", shape=clip(head.shape)))
     return math.prod(head.shape) * dtype.itemsize
 
 
@@ -304,7 +339,7 @@ def _cut(heads: Iterable[ArrayHead], body: NDArray[np.uint8]) -> list[NDArray[An
             # The memory is that of the frame, which nobody else has.
             array: NDArray[Any] = np.ndarray(head.shape, DTYPES[head.dtype], body.data, start)
         except ValueError as error:
-            raise BadFrame(f"The shape {clip(head.shape)} cannot be: {error}.") from None
+            raise BadFrame(say("The shape {shape} cannot be: {why}.", shape=clip(head.shape), why=error)) from None
         arrays.append(array)
         start += array.nbytes
     return arrays

@@ -23,13 +23,14 @@ from palestra.entrants.poller import Bell
 from palestra.entrants.socket_frames import SEND_FLAGS
 from palestra.errors import clean
 from palestra.records import Reply, Tick
-from palestra.text import human_bytes
+from palestra.text import Text, Words, human_bytes, joined, say
 
 REPLY_BYTES, REPLY_ITEMS = 256 << 10, 1000  # of one message from an entrant: a chunk of actions, a note
 QUEUE_BYTES = 64 << 20  # that may wait for one who does not read
 READ_BYTES = 16 << 10  # at one look: at their worst they take ten milliseconds to read
 MOST_NONSENSE = 1000  # messages that answer nothing, in one run; who says more is not listened to
 PARTS = 64  # of what waits that are sent at once
+COLON = Words(": ", "：")
 LONGEST_REASON = 120  # bytes that a closing frame has for why
 LOOK_S = 0.02  # between two looks at a line that is waited for: it may have a time to keep
 KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}  # a peer without power is found out by then
@@ -43,7 +44,8 @@ class Peer:
     def __init__(
         self, sock: socket.socket, protocol: ClientProtocol | ServerProtocol, bell: Bell, queue_bytes: int = QUEUE_BYTES
     ) -> None:
-        self.protocol, self.why, self.deaf, self.received = protocol, "", False, 0
+        self.protocol, self.deaf, self.received = protocol, False, 0
+        self.why: Text = ""
         self._sock, self._bell, self._queue_bytes = sock, bell, queue_bytes
         self._waiting: deque[memoryview] = deque()
         self._waiting_bytes = 0
@@ -84,7 +86,7 @@ class Peer:
             for event in self.protocol.events_received():
                 said += self._joined(event) if isinstance(event, Frame) else [event]
         except Exception as error:  # a fault of the library's on hostile bytes may not end everybody's run
-            self._end(f"sent what cannot be read ({type(error).__name__})")
+            self._end(say("sent what cannot be read ({kind})", kind=type(error).__name__))
         self.flush()
         if not self.why and (self.protocol.handshake_exc or self.protocol.state in (State.CLOSING, State.CLOSED)):
             self.why = self._reason()
@@ -97,7 +99,7 @@ class Peer:
         except (BlockingIOError, InterruptedError):
             return None
         except OSError as error:
-            self._end(f"the connection broke off: {error.strerror}")
+            self._end(say("the connection broke off: {why}", why=error.strerror))
             return None
         self.received += len(data)
         return data
@@ -126,12 +128,12 @@ class Peer:
             while self._waiting and self._send_some():
                 pass
         except OSError as error:
-            self._end(f"the connection broke off: {error.strerror}")
+            self._end(say("the connection broke off: {why}", why=error.strerror))
             return
         self._bell.watch(self._sock, bool(self._waiting))
         if self._waiting_bytes > self._queue_bytes and not self.why:
             self.deaf = True
-            self._end(f"does not read: more than {human_bytes(self._queue_bytes)} waited for it")
+            self._end(say("does not read: more than {size} waited for it", size=human_bytes(self._queue_bytes)))
 
     def _send_some(self) -> bool:
         """Send from the front of the queue; whether anything was taken."""
@@ -151,15 +153,15 @@ class Peer:
             self._waiting[0] = self._waiting[0][sent:]
         return True
 
-    def bid_farewell(self, code: int, why: str) -> None:
+    def bid_farewell(self, code: int, why: Text) -> None:
         """Say that it is over, and why."""
         if self.is_open:
-            self.protocol.send_close(code, why.encode()[:LONGEST_REASON].decode(errors="ignore"))
+            self.protocol.send_close(code, str(why).encode()[:LONGEST_REASON].decode(errors="ignore"))
             if isinstance(self.protocol, ServerProtocol):
                 self.protocol.send_eof()
         self.leave(why)
 
-    def leave(self, why: str) -> None:
+    def leave(self, why: Text) -> None:
         """Say nothing more than what was said. The other end is still to be seen off."""
         self.flush()
         self.why = self.why or why
@@ -187,9 +189,9 @@ class Peer:
         self.flush()
 
     def close(self) -> None:
-        self._end("it was closed")
+        self._end(say("it was closed"))
 
-    def _end(self, why: str) -> None:
+    def _end(self, why: Text) -> None:
         self.why = self.why or why
         if not self.closed:
             self._bell.forget(self._sock)
@@ -197,20 +199,22 @@ class Peer:
         self._waiting.clear()
         self._waiting_bytes = 0
 
-    def _reason(self) -> str:
+    def _reason(self) -> Text:
         """Why the protocol came to its end, in words."""
         protocol, failed = self.protocol, self.protocol.handshake_exc
         if isinstance(failed, InvalidStatus):
             body = clean(failed.response.body.decode(errors="replace"))
-            return f"answered HTTP {failed.response.status_code} to the handshake" + (f": {body}" if body else "")
+            said = say("answered HTTP {status} to the handshake", status=failed.response.status_code)
+            return joined((said, body), COLON) if body else said
         if failed is not None:
-            return f"the handshake failed: {clean(str(failed))}"
+            return say("the handshake failed: {why}", why=clean(str(failed)))
         if protocol.parser_exc is not None and not isinstance(protocol.parser_exc, EOFError):
-            return f"sent what is not taken: {clean(str(protocol.parser_exc))}"
+            return say("sent what is not taken: {why}", why=clean(str(protocol.parser_exc)))
         if protocol.close_rcvd is not None:
             reason = clean(protocol.close_rcvd.reason)
-            return f"closed the connection with code {protocol.close_rcvd.code}" + (f": {reason}" if reason else "")
-        return "the connection broke off"
+            said = say("closed the connection with code {code}", code=protocol.close_rcvd.code)
+            return joined((said, reason), COLON) if reason else said
+        return say("the connection broke off")
 
 
 def _prepare(sock: socket.socket) -> None:
@@ -227,13 +231,13 @@ class Awaited(Protocol):
 
     def post(self, tick: Tick) -> None: ...
     def replies(self) -> Iterable[Reply]: ...
-    def dead(self) -> str: ...
+    def dead(self) -> Text: ...
     def fileno(self) -> int: ...
 
     def settled(self) -> bool:
         """Whether nothing is awaited of what was posted."""
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: Text) -> None:
         """Await nothing of it any longer."""
 
 
@@ -248,7 +252,7 @@ def ask(line: Awaited, tick: Tick, within_s: float) -> tuple[list[Reply], float]
         return line.settled() or bool(line.dead())
 
     if not wait(line, settled, within_s):
-        line.give_up(f"took longer than {within_s:g} s over one packet")
+        line.give_up(say("took longer than {limit:g} s over one packet", limit=within_s))
         replies += line.replies()
     return replies, time.monotonic() - started
 

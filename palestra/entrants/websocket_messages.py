@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.errors import PalestraError, clip
+from palestra.text import say
 
 MAX_BYTES = 64 << 20  # of a message, where the caller names no other limit
 MAX_ITEMS = 10_000  # values in a message, an array being a handful: a million empty lists take half a second to make
@@ -58,19 +59,21 @@ def encode(value: Any) -> bytes:
     try:
         return _pack(_said(value, 0))
     except (OverflowError, ValueError) as error:
-        raise BadMessage(f"A message cannot carry this: {clip(str(error), 200)}.") from None
+        raise BadMessage(say("A message cannot carry this: {why}.", why=clip(str(error), 200))) from None
 
 
 def decode(data: Buffer, max_bytes: int = MAX_BYTES, max_items: int = MAX_ITEMS) -> Any:
     """What a message says. Its arrays can be written to, and are nobody else's."""
     if len(data) > max_bytes:
-        raise BadMessage(f"A message of {len(data):,} bytes; at most {max_bytes:,} are taken.")
+        raise BadMessage(
+            say("A message of {length:,} bytes; at most {most:,} are taken.", length=len(data), most=max_bytes)
+        )
     if _has_more(data, max_items):
-        raise BadMessage(f"A message of more than {max_items:,} values is not taken; send arrays.")
+        raise BadMessage(say("A message of more than {most:,} values is not taken; send arrays.", most=max_items))
     try:
         value = _unpack(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise BadMessage(f"This is no msgpack: {clip(str(error), 200)}.") from None
+        raise BadMessage(say("This is no msgpack: {why}.", why=clip(str(error), 200))) from None
     return _meant(value, 0)
 
 
@@ -83,11 +86,13 @@ def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray | np.generic):
             left -= value.size
             if left < 0:
-                raise BadMessage(f"Arrays with more than {MAX_NUMBERS:,} numbers are too much for an answer.")
+                raise BadMessage(
+                    say("Arrays with more than {most:,} numbers are too much for an answer.", most=MAX_NUMBERS)
+                )
             return value.tolist()
         if isinstance(value, dict):
             if not all(isinstance(key, str) for key in value):
-                raise BadMessage("The keys of an answer must be text.")
+                raise BadMessage(say("The keys of an answer must be text."))
             return {key: made(item) for key, item in value.items()}
         return [made(item) for item in value] if isinstance(value, list) else value
 
@@ -97,7 +102,7 @@ def plain(value: Any) -> Any:
 def _said(value: Any, depth: int) -> Any:
     """The value as msgpack can write it."""
     if depth > MAX_DEPTH:
-        raise BadMessage(f"A value nested deeper than {MAX_DEPTH} is not sent.")
+        raise BadMessage(say("A value nested deeper than {most} is not sent.", most=MAX_DEPTH))
     if type(value) in PLAIN:
         return value
     if isinstance(value, Mapping):
@@ -116,12 +121,14 @@ def _said(value: Any, depth: int) -> Any:
         return {SCALAR: True, b"data": value.item(), b"dtype": _dtype(value.dtype.newbyteorder("<").str).str}
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    raise BadMessage(f"A message cannot carry {type(value).__name__[:40]}; expected numbers, text, arrays, lists.")
+    raise BadMessage(
+        say("A message cannot carry {kind}; expected numbers, text, arrays, lists.", kind=type(value).__name__[:40])
+    )
 
 
 def _key(key: Any) -> str | bytes:
     if not isinstance(key, str | bytes):
-        raise BadMessage(f"A key that is {type(key).__name__} is not taken; keys of maps are text.")
+        raise BadMessage(say("A key that is {kind} is not taken; keys of maps are text.", kind=type(key).__name__))
     return str(key) if isinstance(key, str) else bytes(key)
 
 
@@ -140,13 +147,13 @@ def _has_more(data: Buffer, most: int) -> bool:
 def _meant(value: Any, depth: int) -> Any:
     """The value as it was before it was written."""
     if depth > MAX_DEPTH:
-        raise BadMessage(f"A message nested deeper than {MAX_DEPTH} is not taken.")
+        raise BadMessage(say("A message nested deeper than {most} is not taken.", most=MAX_DEPTH))
     if type(value) in PLAIN:
         return value
     if type(value) is list:
         return [_meant(item, depth + 1) for item in value]
     if type(value) is not dict:
-        raise BadMessage("A message with msgpack's extension types is not taken.")
+        raise BadMessage(say("A message with msgpack's extension types is not taken."))
     if ARRAY in value:
         return _array(value)
     if SCALAR in value:
@@ -156,28 +163,36 @@ def _meant(value: Any, depth: int) -> Any:
 
 def _array(head: dict[Any, Any]) -> NDArray[Any]:
     if head.keys() != ARRAY_KEYS or type(head[b"data"]) is not bytes:
-        raise BadMessage("An array that is not made of __ndarray__, data, dtype and shape is not taken.")
+        raise BadMessage(say("An array that is not made of __ndarray__, data, dtype and shape is not taken."))
     dtype, shape, data = _dtype(head[b"dtype"]), _shape(head[b"shape"]), head[b"data"]
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
-        raise BadMessage(f"An array of {clip(shape)} {dtype} has {size:,} bytes; the message has {len(data):,}.")
+        raise BadMessage(
+            say(
+                "An array of {shape} {dtype} has {size:,} bytes; the message has {length:,}.",
+                shape=clip(shape),
+                dtype=dtype,
+                size=size,
+                length=len(data),
+            )
+        )
     try:
         return np.ndarray(shape, dtype, bytearray(data))
     except ValueError as error:
-        raise BadMessage(f"The shape {clip(shape)} cannot be: {error}.") from None
+        raise BadMessage(say("The shape {shape} cannot be: {why}.", shape=clip(shape), why=error)) from None
 
 
 def _scalar(head: dict[Any, Any]) -> np.generic:
     if head.keys() != SCALAR_KEYS:
-        raise BadMessage("A scalar that is not made of __npgeneric__, data and dtype is not taken.")
+        raise BadMessage(say("A scalar that is not made of __npgeneric__, data and dtype is not taken."))
     dtype, value = _dtype(head[b"dtype"]), head[b"data"]
     if type(value) not in VALUES_OF[dtype.kind]:
-        raise BadMessage(f"A scalar of {dtype} cannot hold {type(value).__name__}.")
+        raise BadMessage(say("A scalar of {dtype} cannot hold {kind}.", dtype=dtype, kind=type(value).__name__))
     try:
         with np.errstate(over="ignore"):  # a float too large for its dtype is infinite
             scalar: np.generic = dtype.type(value)
     except OverflowError:
-        raise BadMessage(f"A scalar of {dtype} cannot be {value}.") from None
+        raise BadMessage(say("A scalar of {dtype} cannot be {value}.", dtype=dtype, value=value)) from None
     return scalar
 
 
@@ -185,14 +200,16 @@ def _dtype(name: Any) -> np.dtype[Any]:
     dtype = DTYPES.get(name) if isinstance(name, str) else None
     if dtype is None:
         shown = clip(name[:60]) if isinstance(name, str) else type(name).__name__
-        raise BadMessage(f"The dtype {shown} is not taken; these are: {', '.join(DTYPES)}.")
+        raise BadMessage(
+            say("The dtype {dtype} is not taken; these are: {known}.", dtype=shown, known=", ".join(DTYPES))
+        )
     return dtype
 
 
 def _shape(sides: Any) -> tuple[int, ...]:
     # Sides past 2**32 would only come with a side of 0, and numpy cannot hold some of those.
     if type(sides) is not list or not all(type(side) is int for side in sides):
-        raise BadMessage("A shape that is no list of whole numbers is not taken.")
+        raise BadMessage(say("A shape that is no list of whole numbers is not taken."))
     if len(sides) > MAX_DIMENSIONS or any(not 0 <= side < 1 << 32 for side in sides):
-        raise BadMessage(f"The shape {clip(sides)} is not one that an array here can have.")
+        raise BadMessage(say("The shape {shape} is not one that an array here can have.", shape=clip(sides)))
     return tuple(sides)

@@ -26,7 +26,7 @@ def study_of(track: Track) -> Study:
 def protocol_of(study: Study, name: str) -> Protocol:
     known = {protocol.name: protocol for protocol in study.protocols}
     if name not in known:
-        raise UnknownName("protocol", name, known)
+        raise UnknownName(say("protocol"), name, known)
     return known[name]
 
 

@@ -77,11 +77,11 @@ def contender(track: Track, name: str, changes: Mapping[str, str]) -> Contender:
         return Contender(name.rpartition(":")[2], absolute(name), dict(changes))
     known = {one.name: one for one in registry.solutions(track.id) if one.learns}
     if name not in known:
-        raise UnknownName(f"solution for {track.id} that learns (or FILE.py:Class)", name, known)
+        raise UnknownName(say("solution for {track} that learns (or FILE.py:Class)", track=track.id), name, known)
     solution = known[name]
     for option in changes:
         if option not in solution.options:
-            raise UnknownName(f"option of {name}", option, solution.options)
+            raise UnknownName(say("option of {name}", name=name), option, solution.options)
     assert solution.learns is not None
     return Contender(name, solution.learns, {**solution.options, **changes}, weights_digest(solution))
 

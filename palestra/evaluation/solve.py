@@ -41,7 +41,7 @@ def solve(track: Track, solution: Solution, data: Path, changes: Mapping[str, st
     assert track.writes is not None
     for name in changes:
         if name not in solution.options:
-            raise UnknownName(f"option of {solution.name}", name, solution.options)
+            raise UnknownName(say("option of {solution}", solution=solution.name), name, solution.options)
     options = {**solution.options, **changes}
     trials = track.trials(data)
     parts = trials.partition_by(*solution.parts_by, maintain_order=True)

@@ -7,20 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from palestra.errors import PalestraError, clip
+from palestra.errors import PalestraError, clip, text_of
 from palestra.live.stream import Decision
 from palestra.records import Track
 from palestra.scoring import ABOUT
-from palestra.text import Text, message, say
-
-# What is noted of a decision is kept in recordings and tables, in English. These notes are ours, whoever plays.
-_NOTES = {
-    "late": message("late", "note"),
-    "no answer": message("no answer"),
-    "no answer in time": message("no answer in time"),
-    "took the next packet without an answer": message("took the next packet without an answer"),
-    "it is being started again": message("it is being started again"),
-}
+from palestra.text import Text, say, words_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +20,7 @@ class Heard:
 
     decision: Decision
     said: Mapping[str, Any] | None  # in the track's columns; None where there is no usable answer
-    note: str  # empty, or why there is none
+    note: Text  # empty, or why there is none
     sitting: int = 0
 
 
@@ -42,14 +33,14 @@ def hear(track: Track, decision: Decision, sitting: int = 0) -> Heard:
     try:
         return Heard(decision, _finite(track.hear(decision.answer)), "", sitting)
     except ValueError as error:
-        return Heard(decision, None, str(error), sitting)
+        return Heard(decision, None, text_of(error), sitting)
 
 
 def _finite(said: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a track heard, unless there is a number in it that cannot be scored."""
     for name, value in said.items():
         if not _is_finite(value):
-            raise ValueError(f"returned {name} = {clip(value)}, expected finite numbers")
+            raise ValueError(say("returned {name} = {value}, expected finite numbers", name=name, value=clip(value)))
     return said
 
 
@@ -59,19 +50,20 @@ def _is_finite(value: Any) -> bool:
     return all(map(_is_finite, value)) if isinstance(value, list | tuple) else True
 
 
-def note_told(note: str) -> Text:
-    """Why there is no answer, for people; what a program noted itself stays as it is."""
-    return say(_NOTES[note]) if note in _NOTES else note
-
-
 def answers_of(track: Track, trials: pl.DataFrame, heard: Iterable[Heard]) -> pl.DataFrame:
     """The answers of one entrant as a table, in the order of the trials."""
     rows = [
-        {"trial": one.decision.trial, **(one.said or {}), "latency_s": one.decision.latency_s, "note": one.note}
+        {"trial": one.decision.trial, **(one.said or {}), "latency_s": one.decision.latency_s, **note_columns(one.note)}
         for one in heard
     ]
     table = pl.DataFrame(rows, schema=schema_of(track, trials))
     return trials.select("trial").join(table, on="trial", how="inner", maintain_order="left")
+
+
+def note_columns(note: Text) -> dict[str, str]:
+    """A note as tables keep it."""
+    told = words_of(note)
+    return {"note": told.en, "note_zh": told.zh}
 
 
 def schema_of(track: Track, trials: pl.DataFrame) -> dict[str, Any]:

@@ -30,10 +30,10 @@ class Story:
     latency_s: Floats  # NaN where there is no answer
     host_late_s: Floats
     deadline_s: Floats  # NaN where there is none
-    notes: list[str]  # empty where there is an answer
+    notes: list[Text]  # empty where there is an answer
     late: NDArray[np.bool_]  # no answer in time, but one afterwards
     strays: list[str]  # the trials that they name
-    deaths: list[str]  # why its program ended, each time that it did
+    deaths: list[Text]  # why its program ended, each time that it did
 
     @property
     def answered(self) -> NDArray[np.bool_]:
@@ -61,9 +61,9 @@ class Story:
         count = f"{len(self.strays):,}"
         return say("{count} or more", count=count) if len(self.strays) >= MOST_STRAYS else count
 
-    def note_counts(self) -> list[tuple[str, int, str]]:
+    def note_counts(self) -> list[tuple[Text, int, str]]:
         """Each note, how often, and on which trial first; the most frequent first."""
-        first: dict[str, str] = {}
+        first: dict[Text, str] = {}
         for note, trial in zip(self.notes, self.trials, strict=True):
             first.setdefault(note, trial)
         counts = Counter(note for note in self.notes if note)
@@ -115,8 +115,8 @@ class Acts:
     periods: int
     thought_s: Floats  # of each answer
     late_s: float  # that the host was late, at most
-    notes: Counter[str]
-    deaths: list[str]
+    notes: Counter[Text]
+    deaths: list[Text]
 
     @property
     def thought(self) -> Words:

@@ -19,8 +19,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.errors import text_of
 from palestra.live.stream import Clock, Line
 from palestra.records import Tick
+from palestra.text import Text
 
 Action = NDArray[np.float64]
 
@@ -68,7 +70,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     action: list[float] | None  # null: as before
     thought_s: float | None  # how long the answer took that came before it, if one did
     late_s: float  # how much later than planned the host began it
-    note: str  # what was wrong with what came
+    note: Text  # what was wrong with what came
 
 
 class Log(Protocol):
@@ -89,7 +91,7 @@ class _Turn:
     asked: str = ""  # what is open
     asked_at: float = 0.0
     thought_s: float | None = None
-    note: str = ""
+    note: Text = ""
     done: bool = False
 
     def ask(self, number: int, due_s: float, now: float) -> None:
@@ -111,7 +113,7 @@ class _Turn:
         try:
             wish = self.world.hear(answer)
         except ValueError as error:
-            self.note = str(error)
+            self.note = text_of(error)
             return
         self.wanted, self.done = deque(wish.actions), wish.done
 
@@ -128,7 +130,7 @@ class _Turn:
         """Whether it is to be shown the world again."""
         return not self.asked and not self.wanted and not self.done
 
-    def told(self) -> tuple[float | None, str]:
+    def told(self) -> tuple[float | None, Text]:
         """What had come since the last period."""
         said = self.thought_s, self.note
         self.thought_s, self.note = None, ""

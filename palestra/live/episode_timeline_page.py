@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from palestra.i18n import recorded_text
 from palestra.live.entrant_history import read_acts
 from palestra.live.scored_run import ScoredRun
 from palestra.live.timeline_texts import NOTES, ended, of_all, pace, stopped
@@ -15,7 +14,7 @@ def blocks(played: ScoredRun, entrant: str) -> list[Block]:
     """What a page shows of it."""
     track, run = played.track, played.recording
     acts = read_acts(run, entrant)
-    wrong: list[list[Cell]] = [[recorded_text(note), count] for note, count in acts.notes.most_common(NOTES)]
+    wrong: list[list[Cell]] = [[note, count] for note, count in acts.notes.most_common(NOTES)]
     wrong += [[ended(why), count] for why, count in Counter(acts.deaths).most_common(NOTES)]
     totals: list[list[Cell]] = [
         [column_title("cases"), of_all(acts.cases, len(run.head.sittings))],

@@ -30,7 +30,7 @@ from palestra.live.episode import Step
 from palestra.live.standings import Standing
 from palestra.live.stream import Decision
 from palestra.records import Reply, Result, Tick
-from palestra.text import say
+from palestra.text import Text, say
 
 HEAD, END, TICKS, STANDINGS = "run.json", "end.json", "ticks.rec", "standings.jsonl"
 LENGTH = struct.Struct("<I")
@@ -73,7 +73,7 @@ class End(msgspec.Struct, frozen=True):
 
     ended_at: str
     results: list[Result]
-    deaths: dict[str, list[str]]  # of each entrant's program, with the reasons
+    deaths: dict[str, list[Text]]  # of each entrant's program, with the reasons
     outputs: dict[str, str]  # what it printed
     versions: dict[str, list[str]]  # what each entrant played with, sitting by sitting
 
@@ -102,7 +102,7 @@ class Strayed(msgspec.Struct, frozen=True, array_like=True, tag="strayed"):
     at_s: float
     trial: str
     answer: Any
-    note: str
+    note: Text
 
 
 class Moved(msgspec.Struct, frozen=True, array_like=True, tag="moved"):
@@ -252,7 +252,7 @@ class Recording:
     def _all(self, entrant: str) -> Iterator[Decided | Strayed | Moved]:
         files = {who.name: who.file for who in self.head.entrants}
         if entrant not in files:
-            raise UnknownName("entrant of this run", entrant, files)
+            raise UnknownName(say("entrant of this run"), entrant, files)
         return _records(self.folder / Path(files[entrant]).name, Decided | Strayed | Moved)
 
 

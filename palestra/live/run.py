@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from palestra.entrants import Entry, Terms, open
-from palestra.errors import PalestraError
+from palestra.errors import PalestraError, text_of
 from palestra.live import episode_run, recording, stream
 from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
@@ -206,7 +206,7 @@ class _Hall:
     stack: ExitStack  # ends programs that are started on the way
     played_with: dict[str, list[str]] = field(default_factory=dict)  # sitting by sitting
     in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
-    deaths: dict[str, list[str]] = field(default_factory=dict)  # of versions before, and why others were not taken
+    deaths: dict[str, list[Text]] = field(default_factory=dict)  # of versions before, and why others were not taken
     outputs: dict[str, str] = field(default_factory=dict)  # of versions before
 
     def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
@@ -255,7 +255,11 @@ class _Hall:
         """A team on another machine can change its program at any time; that it says so is all that can be seen."""
         for entry in self.entries:
             if entry.plays_with != self.played_with[entry.name][-1]:
-                change = f"changed to {entry.plays_with} during {sitting.name}, outside of a window"
+                change = say(
+                    "changed to {version} during {sitting}, outside of a window",
+                    version=entry.plays_with,
+                    sitting=sitting.name,
+                )
                 self.deaths.setdefault(entry.name, []).append(change)
 
     def _lines(self, sittings: Sequence[Sitting]) -> list[Line]:
@@ -298,10 +302,10 @@ class _Hall:
                     raise opened
                 opened.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
             except (PalestraError, OSError) as error:
-                before.append(f"version {version.number} was not taken: {error}")
+                before.append(say("version {number} was not taken: {why}", number=version.number, why=text_of(error)))
                 continue
             entry.line.close()
-            before += map(str, entry.deaths)
+            before += entry.deaths
             self.outputs[entry.name] = self._output(entry)
             self.entries[number] = opened
         return bool(fresh)
@@ -322,7 +326,7 @@ class _Hall:
         return End(
             ended_at=datetime.now(UTC).isoformat(),
             results=results,
-            deaths={entry.name: [*self.deaths.get(entry.name, []), *map(str, entry.deaths)] for entry in self.entries},
+            deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
             outputs={entry.name: self._output(entry) for entry in self.entries},
             versions=self.played_with,
         )

@@ -13,10 +13,10 @@ from palestra.live.answers import Heard, answers_of, hear
 from palestra.live.live_data import LiveData
 from palestra.live.recording import Recording, Who
 from palestra.live.stream import spoiled
-from palestra.records import Track
+from palestra.records import Result, Track
 from palestra.scoring import Scored, Sheet
 from palestra.scoring import score as scoring
-from palestra.text import say
+from palestra.text import Text, Words, say, words_of
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,19 @@ class ScoredRun:
     scored: Mapping[str, Scored]
 
 
-def score(track: Track, sheet: Sheet, who: Entry | Who, heard: Sequence[Heard], seed: int, stopped: str = "") -> Scored:
+def score(
+    track: Track, sheet: Sheet, who: Entry | Who, heard: Sequence[Heard], seed: int, stopped: Text = ""
+) -> Scored:
     """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
     answers = answers_of(track, sheet.trials, heard)
     scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
-    reasons = [str(reason) for reason in (spoiled(one.decision for one in heard), stopped) if reason]
-    result = msgspec.structs.replace(scored.result, valid=not reasons, invalid_because=reasons)
-    return Scored(result, scored.rows)
+    reasons = [words_of(reason) for reason in (spoiled(one.decision for one in heard), stopped) if reason]
+    return Scored(not_counted(scored.result, reasons) if reasons else scored.result, scored.rows)
+
+
+def not_counted(result: Result, reasons: Sequence[Words]) -> Result:
+    english, chinese = [why.en for why in reasons], [why.zh for why in reasons]
+    return msgspec.structs.replace(result, valid=False, invalid_because=english, invalid_because_zh=chinese)
 
 
 def hear_recorded(track: Track, run: Recording, entrant: str) -> list[Heard]:
@@ -52,7 +58,12 @@ def rescore(run: Recording, data: LiveData) -> ScoredRun:
 
 
 def _rescored(run: Recording, data: LiveData, who: Who, heard: Sequence[Heard]) -> Scored:
-    stopped = "" if run.end else f"the run was stopped after {len(heard)} of {run.head.decisions} decisions"
+    all_of_them = run.head.decisions
+    stopped = (
+        ""
+        if run.end
+        else say("the run was stopped after {count} of {all} decisions", count=len(heard), all=all_of_them)
+    )
     again = score(data.track, data.sheet, who, heard, run.head.seed, stopped)
     before = next((result for result in run.end.results if result.entrant == who.name), None) if run.end else None
     if before is None:

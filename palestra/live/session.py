@@ -117,7 +117,7 @@ def register_version(folder: Path, team: str, bundle: Path) -> Version:
         )
     names = [who.name for who in run.head.entrants]
     if team not in names:
-        raise UnknownName("entrant of this run", team, names)
+        raise UnknownName(say("entrant of this run"), team, names)
     track = registry.track(run.head.track, {key: str(value) for key, value in run.head.settings.items()})
     since_s = (datetime.now(UTC) - datetime.fromisoformat(run.head.started_at)).total_seconds()
     return Versions(folder, windows(sittings_of(track, Path(run.head.data)))).register(team, bundle, since_s)

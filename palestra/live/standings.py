@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.live.answers import Heard, schema_of
+from palestra.live.answers import Heard, note_columns, schema_of
 from palestra.metrics.quantiles import at_shares
 from palestra.records import Track
 from palestra.scoring import Sheet, score
+from palestra.text import Text
 
 LATENCIES = 2000  # of the newest answers that percentiles are taken of
 
@@ -26,7 +27,7 @@ class Standing:
     decided: int = 0
     missed: int = 0  # of them: no answer in time, or none that is one
     value: float | None = None  # of the metric that ranks; null before anything was scored
-    last_note: str = ""
+    last_note: Text = ""
     newest_s: deque[float] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # latencies of answers
 
     @property
@@ -71,7 +72,7 @@ class Standings:
             standing.newest_s.append(decision.latency_s)
         self.deadline_s = decision.deadline_s
         if decision.trial in self._row_of:
-            about = {"trial": decision.trial, "latency_s": decision.latency_s, "note": heard.note}
+            about = {"trial": decision.trial, "latency_s": decision.latency_s, **note_columns(heard.note)}
             answer = None if said is None else {**said, **about}
             self._new.append(_Asked(decision.entrant, self._row_of[decision.trial], answer))
 

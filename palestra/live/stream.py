@@ -12,12 +12,13 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
 
 from palestra.records import Reply, Tick
-from palestra.text import Words, say
+from palestra.text import Text, Words, say, say_as
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -30,7 +31,7 @@ class Decision(msgspec.Struct, frozen=True):
     answered_s: float | None  # null where no answer came in time
     deadline_s: float | None
     answer: Any
-    note: str  # empty, or why there is no answer
+    note: Text  # empty, or why there is no answer
 
     @property
     def host_late_s(self) -> float:
@@ -53,7 +54,7 @@ class Line(Protocol):
     def replies(self) -> Iterable[Reply]:
         """What has come since the last call."""
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         """Why nothing will ever come again; empty while something may."""
 
     def fileno(self) -> int:
@@ -163,7 +164,7 @@ class _Desk:
             tick, sent_s = self.open.pop(reply.trial)
             limit_s = math.inf if tick.deadline_s is None else sent_s + tick.deadline_s
             if max(heard_s, sent_s) - sent_s > limit_s - sent_s:
-                self._close(tick, sent_s, "late")
+                self._close(tick, sent_s, _late())
                 self.log.strayed(self.line.name, reply, now_s)
             else:
                 answer = None if reply.note else reply.answer
@@ -175,12 +176,12 @@ class _Desk:
         for trial, (tick, sent_s) in list(self.open.items()):
             if gone or (tick.deadline_s is not None and now_s - sent_s > tick.deadline_s) or now_s == math.inf:
                 del self.open[trial]
-                self._close(tick, sent_s, gone or "no answer in time")
+                self._close(tick, sent_s, gone or _not_in_time())
 
-    def _close(self, tick: Tick, sent_s: float, why: str) -> None:
+    def _close(self, tick: Tick, sent_s: float, why: Text) -> None:
         self._decide(tick, sent_s, None, None, why)
 
-    def _decide(self, tick: Tick, sent_s: float, answered_s: float | None, answer: Any, note: str) -> None:
+    def _decide(self, tick: Tick, sent_s: float, answered_s: float | None, answer: Any, note: Text) -> None:
         assert tick.trial is not None
         name, trial = self.line.name, tick.trial
         self.log.decided(Decision(name, trial, tick.due_s, sent_s, answered_s, tick.deadline_s, answer, note))
@@ -195,6 +196,16 @@ class _Desk:
         """When the next open decision is past its deadline: just after it, since an answer on the dot counts."""
         ends = [sent_s + tick.deadline_s for tick, sent_s in self.open.values() if tick.deadline_s is not None]
         return math.nextafter(min(ends), math.inf) if ends else math.inf
+
+
+@cache  # a slow entrant is told of thousands of times
+def _late() -> Words:
+    return say_as("note", "late")
+
+
+@cache
+def _not_in_time() -> Words:
+    return say("no answer in time")
 
 
 LEAST_S = 1e-9
@@ -234,7 +245,7 @@ class FastLine:
     `ask` gives it a tick and returns its replies, if any, with the seconds that passed meanwhile.
     """
 
-    def __init__(self, name: str, ask: Asked, clock: VirtualClock, gone: Callable[[], str]) -> None:
+    def __init__(self, name: str, ask: Asked, clock: VirtualClock, gone: Callable[[], Text]) -> None:
         self.name, self._ask, self._clock, self._gone = name, ask, clock, gone
         self._free_at = 0.0  # when it will have done all that was posted so far
         self._coming: list[tuple[float, int, Reply]] = []
@@ -245,7 +256,7 @@ class FastLine:
             return
         replies, seconds = self._ask(tick)
         if tick.deadline_s is None and tick.trial and all(reply.trial != tick.trial for reply in replies):
-            replies = [*replies, Reply(tick.trial, None, "no answer")]  # everybody waits for it, and it is done
+            replies = [*replies, Reply(tick.trial, None, say("no answer"))]  # everybody waits for it, and it is done
         self._free_at = max(self._free_at, self._clock.now()) + seconds
         for reply in replies:
             self._count += 1
@@ -258,7 +269,7 @@ class FastLine:
             come.append(heapq.heappop(self._coming)[2])
         return come
 
-    def dead(self) -> str:
+    def dead(self) -> Text:
         return "" if self._coming else self._gone()
 
     def fileno(self) -> int:

@@ -225,7 +225,7 @@ def _cells(rank: str, one: Standing, metric: Metric, span_s: Span | None) -> lis
         (_ms(middle), ""),
         (_ms(slow), ""),
         *([("".join(_bars(_counts(latencies_s, span_s, SMALL), 1)), "cyan")] if span_s else []),
-        (printable(one.last_note), "dim"),
+        (printable(str(one.last_note)), "dim"),
     ]
 
 
@@ -252,7 +252,7 @@ def _fit(words: str, width: int) -> str:
 
 def _note(one: Standing, width: int) -> Text:
     line = Text(_fit(printable(one.name), NAME[1]).rstrip() + "  ")
-    line.append(_fit(printable(one.last_note), max(width - cell_len(line.plain), NOTE)).rstrip(), "dim")
+    line.append(_fit(printable(str(one.last_note)), max(width - cell_len(line.plain), NOTE)).rstrip(), "dim")
     return line
 
 

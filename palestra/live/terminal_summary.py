@@ -37,7 +37,7 @@ def _acted(run: Recording, entrant: str) -> list[str]:
     acts = read_acts(run, entrant)
     lines = [f"{printable(entrant)}: {acts.cases} of {len(run.head.sittings)} cases, {acts.periods:,} actions"]
     lines.append(f"  thought {len(acts.thought_s):,} times: {acts.thought}")
-    return [*lines, *(f"  {count:,} × {printable(note)}" for note, count in acts.notes.most_common(NOTES))]
+    return [*lines, *(f"  {count:,} × {printable(str(note))}" for note, count in acts.notes.most_common(NOTES))]
 
 
 def _bars(story: Story, sittings: Sequence[str]) -> Iterator[str]:
@@ -75,4 +75,4 @@ def _latency_words(story: Story) -> Iterator[str]:
 
 def _note_words(story: Story) -> Iterator[str]:
     for note, count, first in story.note_counts()[:NOTES]:
-        yield f"  {count:,} × {printable(clipped(note, 100))} (first: {printable(clipped(first))})"
+        yield f"  {count:,} × {printable(clipped(str(note), 100))} (first: {printable(clipped(first))})"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from palestra.i18n import recorded_text
 from palestra.live import episode_timeline_page
 from palestra.live.entrant_history import Story, story_of
 from palestra.live.recording import Recording
@@ -75,7 +74,7 @@ def _told(run: ScoredRun, entrant: str) -> list[Block]:
 
 def _what_went_wrong(story: Story) -> Table:
     notes = story.note_counts()
-    rows: list[list[Cell]] = [[recorded_text(note), count, first] for note, count, first in notes[:NOTES]]
+    rows: list[list[Cell]] = [[note, count, first] for note, count, first in notes[:NOTES]]
     if others := notes[NOTES:]:
         more = say_count("{count} other note", "{count} other notes", len(others))
         rows.append([more, sum(count for _, count, _ in others), others[0][2]])
@@ -123,7 +122,7 @@ def _board(track: Track, scored: Mapping[str, Scored]) -> Table:
 
 
 def _not_counted(result: Result) -> Words:
-    why = joined(map(recorded_text, result.invalid_because), Words("; ", "；"))
+    why = joined(result.reasons, Words("; ", "；"))
     return say("{entrant} does not count: {why}.", entrant=result.entrant, why=why)
 
 

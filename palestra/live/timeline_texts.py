@@ -1,6 +1,5 @@
 """What pages of streams and of worlds say alike."""
 
-from palestra.i18n import recorded_text
 from palestra.live.recording import Recording
 from palestra.text import Text, Words, message, say
 
@@ -9,7 +8,7 @@ PACES = {"real": message("the wall clock"), "fast": message("virtual time")}
 
 
 def ended(why: Text) -> Words:
-    return say("the program ended: {why}", why=recorded_text(why))
+    return say("the program ended: {why}", why=why)
 
 
 def of_all(count: int, total: int) -> Words:

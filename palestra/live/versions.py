@@ -134,7 +134,7 @@ class Versions:
 
     def _window(self, sitting: str) -> Window:
         if sitting not in self._windows:
-            raise UnknownName("sitting with a window before it", sitting, self._windows)
+            raise UnknownName(say("sitting with a window before it"), sitting, self._windows)
         return self._windows[sitting]
 
     def _open_window(self, at_s: float) -> Window:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         measured,
         metric_axis,
         metric_title,
+        sandbox_label,
         track_title,
         with_unit,
     )

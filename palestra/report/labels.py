@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from palestra.records import Cell, Metric, Track
-from palestra.text import NONE, Message, Text, Words, message, number, say, say_as, words_of
+from palestra.text import NONE, Message, Text, Words, joined, message, number, say, say_as, words_of
 
 # Names in tables that several challenges have: of columns and groups, and of their values.
 LABELS: dict[str, Message] = {
@@ -73,6 +73,10 @@ LABELS: dict[str, Message] = {
     "sandbox": message("sandbox", "label"),
     "host": message("host", "label"),
     "made_at": message("made at", "label"),
+}
+SANDBOX = {
+    "own namespaces": message("own namespaces"),
+    "system call filter": message("system call filter"),
 }
 BETTER = {"lower": message("lower", "label"), "higher": message("higher", "label")}
 BETTER_NOTES = {"lower": message("Lower is better."), "higher": message("Higher is better.")}
@@ -182,3 +186,10 @@ def error_axis(track: Track) -> Text:
 
 def error_unit(track: Track) -> str:
     return "deg" if track.display.error.endswith("_deg") else ""
+
+
+def sandbox_label(sandbox: str) -> Words:
+    """What a Result says of the sandbox, part by part: `bubblewrap: own namespaces, system call filter, rlimits`."""
+    name, colon, parts = sandbox.partition(": ")
+    told = [say(SANDBOX[part]) if part in SANDBOX else part for part in parts.split(", ")]
+    return joined((name, joined(told, Words(", ", "、"))), Words(": ", "：")) if colon else Words.same(sandbox)

@@ -20,7 +20,6 @@ import msgspec
 import polars as pl
 
 from palestra.formats import write_bytes
-from palestra.i18n import recorded_text
 from palestra.records import Block, Cell, Chart, Estimate, Gallery, Metric, Result, Table, Track
 from palestra.report.bilingual import marked, marked_figure, only
 from palestra.report.images import words_drawn_in
@@ -35,6 +34,7 @@ from palestra.report.labels import (
     label,
     measured,
     metric_title,
+    sandbox_label,
     track_title,
     unit_name,
     value_label,
@@ -128,7 +128,7 @@ def result_page(
     estimate = result.metrics.get(track.ranks.name, Estimate(math.nan))
     spread = interval(estimate.low, estimate.high, track.ranks.unit)
     headline = (metric_title(track.ranks), measured(estimate.value, track.ranks.unit), spread)
-    verdict = Verdict(result.entrant, result.valid, [recorded_text(why) for why in result.invalid_because], headline)
+    verdict = Verdict(result.entrant, result.valid, result.reasons, headline)
     lead = say_count("{track} · {count} trial", "{track} · {count} trials", scored.rows.height, track=track.id)
     drawn = figures_of(track, scored) if figures is None else figures
     blocks = [_summary(track, result), *drawn, *_breakdowns(track, result),
@@ -245,7 +245,7 @@ def _provenance(result: Result) -> Table:
     settings = about.pop("settings")
     sandbox = about["sandbox"]
     told: dict[str, Cell] = {name: str(value) for name, value in about.items()}
-    told["sandbox"] = None if sandbox is None else recorded_text(sandbox)
+    told["sandbox"] = None if sandbox is None else sandbox_label(sandbox)
     rows: list[list[Cell]] = [[column_title(name), value] for name, value in told.items()]
     rows += [[say("Setting {name}", name=name), str(value)] for name, value in settings.items()]
     return Table(say("Where this result comes from"), ["", ""], rows, alone=True)

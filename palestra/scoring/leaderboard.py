@@ -88,7 +88,7 @@ def _deciding(track: Track) -> list[Metric]:
     known = {metric.name: metric for metric in track.metrics}
     for name in track.ties:
         if name not in known:
-            raise UnknownName(f"metric of {track.id}", name, known)
+            raise UnknownName(say("metric of {track}", track=track.id), name, known)
     return [track.ranks, *(known[name] for name in track.ties)]
 
 

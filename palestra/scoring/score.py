@@ -25,7 +25,7 @@ from palestra.metrics.bootstrap import MIN_UNITS, draw_weights, interval
 from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
 from palestra.text import OR, joined, say
 
-ABOUT = {"latency_s": pl.Float64, "note": pl.String}  # beside what the answer says
+ABOUT = {"latency_s": pl.Float64, "note": pl.String, "note_zh": pl.String}  # beside what the answer says
 RESAMPLES = 1000
 Advance = Callable[[int], None]  # told how many rows were done, for progress bars
 

@@ -141,7 +141,7 @@ def hear(line, count=1):
     """The next replies, however long they take."""
     heard = []
     for _ in looks():
-        heard += [[reply.trial, reply.answer, reply.note] for reply in line.replies()]
+        heard += [[reply.trial, reply.answer, str(reply.note)] for reply in line.replies()]
         if len(heard) >= count:
             break
     return heard
@@ -303,18 +303,18 @@ def test_numbers_are_read(said):
 def test_what_is_no_answer_is_said_to_be_none(said):
     reply = read_answer(said)
     assert (reply.trial, reply.answer) == ("", None)
-    assert "expected a number" in reply.note and len(reply.note) < 200
+    assert "expected a number" in str(reply.note) and len(str(reply.note)) < 200
 
 
 def test_a_bad_answer_is_charged_to_the_trial_that_it_names():
     reply = read_answer(b'{"trial": "t", "answer": "happy"}')
     assert (reply.trial, reply.answer) == ("t", None)
-    assert "happy" in reply.note
+    assert "happy" in str(reply.note)
 
 
 def test_an_answer_has_a_size_limit():
     assert read_answer(b" " * (ANSWER_BYTES - 1) + b"3") == Reply("", 3)
-    assert "expected at most 4096" in read_answer(b" " * ANSWER_BYTES + b"3").note
+    assert "expected at most 4096" in str(read_answer(b" " * ANSWER_BYTES + b"3").note)
 
 
 # Whether somebody is there
@@ -427,14 +427,14 @@ def test_a_machine_that_vanishes_without_a_word_is_replaced_by_another(play):
 
 def scene_of_the_end():
     line, samples, _, _ = ready(a_signal())
-    before = line.dead()
+    before = str(line.dead())
     line.close()
     line.close()
     line.post(tick("t1", LIMIT_S))
     try:
         samples.pull_sample(LIMIT_S)
     except RuntimeError as error:
-        return before, line.dead(), list(line.replies()), line.fileno(), type(error).__name__
+        return before, str(line.dead()), list(line.replies()), line.fileno(), type(error).__name__
 
 
 def test_closing_ends_the_streams(play):

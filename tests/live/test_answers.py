@@ -7,6 +7,7 @@ from palestra.errors import PalestraError
 from palestra.live.answers import answers_of, hear
 from palestra.records import StreamAnswers
 from palestra.scoring import score
+from palestra.text import Words
 from tests.changed import changed
 from tests.live.test_standings import decision, heard, live_track
 from tests.outside.blink_count_v1 import TRACK as BLINKS
@@ -24,19 +25,21 @@ def test_answers_stand_in_the_order_of_the_trials_however_they_were_decided():
 
 def test_an_answer_has_the_columns_of_the_template_its_latency_and_a_note():
     table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], 7, latency_s=0.25)])
-    assert table.schema == {"trial": pl.String, "label": pl.Int64, "latency_s": pl.Float64, "note": pl.String}
-    assert table.row(0) == (NAMES[0], 7, pytest.approx(0.25), "")
+    assert table.schema == {
+        "trial": pl.String, "label": pl.Int64, "latency_s": pl.Float64, "note": pl.String, "note_zh": pl.String
+    }  # fmt: skip
+    assert table.row(0) == (NAMES[0], 7, pytest.approx(0.25), "", "")
 
 
 def test_no_answer_is_null_with_its_reason():
     table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], None, note="it crashed")])
-    assert table.row(0) == (NAMES[0], None, None, "it crashed")
+    assert table.row(0) == (NAMES[0], None, None, "it crashed", "it crashed")
 
 
 def test_an_answer_that_is_not_understood_is_null_with_what_was_wrong():
     table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], [1, 2], latency_s=0.25)])
-    expected = "returned [1, 2], expected a whole number from 0 to 8"
-    assert table.row(0) == (NAMES[0], None, pytest.approx(0.25), expected)
+    expected = "returned [1, 2], expected a whole number from 0 to 8", "返回了 [1, 2]，应为 0 至 8 的整数"
+    assert table.row(0) == (NAMES[0], None, pytest.approx(0.25), *expected)
 
 
 def test_a_note_of_the_line_outweighs_what_came_with_it():
@@ -94,4 +97,18 @@ def test_a_live_track_without_a_template_says_so():
 def test_a_number_that_cannot_be_scored_is_not_an_answer_though_the_track_lets_it_through(said):
     careless = changed(TRACK, stream=StreamAnswers(sittings=lambda data: [], hear=lambda answer: {"label": answer}))
     told = hear(careless, decision("a", NAMES[0], said))
-    assert told.said is None and told.note == f"returned label = {said!r}, expected finite numbers"
+    assert told.said is None and str(told.note) == f"returned label = {said!r}, expected finite numbers"
+
+
+def test_why_there_is_no_answer_stands_in_both_languages():
+    ours = Words("no answer in time", "未按时回答")
+    table = answers_of(TRACK, TRIALS, [heard("a", NAMES[0], None, note=ours)])
+    assert table.select("note", "note_zh").row(0) == (ours.en, ours.zh)
+
+
+def test_what_a_track_says_of_an_answer_is_kept_in_both_languages():
+    def hear_nothing(answer):
+        raise ValueError(Words("expected a number", "应为数字"))
+
+    strict = changed(TRACK, stream=StreamAnswers(sittings=lambda data: [], hear=hear_nothing))
+    assert hear(strict, decision("a", NAMES[0], 3)).note == Words("expected a number", "应为数字")

@@ -10,6 +10,7 @@ from palestra.errors import PalestraError
 from palestra.live.recording import MOST_BYTES, End, Head, Recorder, Recording, Who, file_name, is_run
 from palestra.live.stream import Decision, VirtualClock, run
 from palestra.records import Reply, Tick
+from palestra.text import Words, say
 
 NAMES = ["red", "blue"]
 
@@ -73,6 +74,19 @@ def test_a_run_is_read_back_as_it_was(tmp_path):
         (i // 2, i + 0.9, f"t{i}", [1.5, "late"]) for i in range(3)
     ]
     assert list(recording.strays("blue")) == []
+
+
+def test_reasons_are_kept_in_both_languages_and_those_of_older_recordings_as_they_were_written(tmp_path):
+    ours, old = Words("no answer in time", "未按时回答"), "no answer in time"
+    recorder = Recorder(tmp_path / "run", head())
+    for i, note in enumerate([ours, old]):
+        recorder.decided(decided("red", f"t{i}", None, note))
+        recorder.strayed("red", Reply(f"t{i}", None, note), 1.0)
+    recorder.finish(end(deaths=[ours, old]))
+    recording = Recording(tmp_path / "run")
+    assert [one.decision.note for one in recording.decisions("red")] == [ours, old]
+    assert [one.note for one in recording.strays("red")] == [ours, old]
+    assert recording.end is not None and recording.end.deaths["red"] == [ours, old]
 
 
 def test_the_checksum_tells_what_was_sent(tmp_path):
@@ -336,5 +350,5 @@ def test_it_is_a_log_of_the_stream(tmp_path):
     recording = Recording(tmp_path / "run")
     assert [one.trial for one in recording.ticks()] == ["t0", None, "t1"]
     assert [(one.decision.trial, one.decision.note) for one in recording.decisions("red")] == [
-        ("t0", "no answer in time"), ("t1", "no answer in time")
+        ("t0", say("no answer in time")), ("t1", say("no answer in time"))
     ]  # fmt: skip

@@ -303,7 +303,7 @@ def test_a_version_that_is_registered_in_a_window_plays_from_then_on(tmp_path):
     first = Recording(folder).head.entrants[0].what
     assert end.versions["red"] == [first, registrar.taken[0].digest]
     assert end.versions["blue"] == ["a thread"] * 2
-    assert end.deaths["blue"] == [
+    assert [str(death) for death in end.deaths["blue"]] == [
         "version 1 was not taken: blue: ValueError: no weights (Algorithm/MyAlgorithm.py, line 1)"
     ]
     assert not end.deaths["red"]

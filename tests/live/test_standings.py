@@ -13,6 +13,7 @@ from palestra.live.stream import Decision
 from palestra.records import Display, Metric, StreamAnswers, Track
 from palestra.reduce import mean_of, mean_of_shares
 from palestra.scoring import score as scoring
+from palestra.text import say
 from tests.changed import changed
 
 ACCURACY = Metric("accuracy", "", "higher", mean_of("right"))
@@ -21,7 +22,7 @@ PE = Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95))
 
 def hear(answer):
     if type(answer) is not int or not 0 <= answer <= 8:
-        raise ValueError(f"returned {answer!r}, expected a whole number from 0 to 8")
+        raise ValueError(say("returned {value}, expected a whole number from 0 to {last}", value=repr(answer), last=8))
     return {"label": answer}
 
 
@@ -146,7 +147,7 @@ def test_an_answer_that_the_track_does_not_understand_is_missed_and_says_why():
     standings.decided(heard("a", trials[0], 12))
     (one,) = standings.update()
     assert (one.missed, one.value) == (1, 0.0)
-    assert one.last_note == "returned 12, expected a whole number from 0 to 8"
+    assert str(one.last_note) == "returned 12, expected a whole number from 0 to 8"
     assert one.latency_s(0.5) is None
 
 

@@ -16,7 +16,7 @@ from palestra.live.timeline_page import timeline, write_run
 from palestra.records import Chart, Metric, Reply, Table
 from palestra.scoring import score
 from palestra.scoring.score import Scored
-from palestra.text import printable
+from palestra.text import Words, printable, say
 from tests.changed import changed
 from tests.english import english
 from tests.live.test_recording import decided, end, head, tick
@@ -44,7 +44,7 @@ def play(folder, script, names=("red",), pace="real", deaths=(), strays=(), stop
         for name in names:
             how = {"at_s": float(due_s), **script(i)}
             if how["answer"] is None:
-                how["note"] = "no answer in time"
+                how["note"] = say("no answer in time")
             recorder.decided(decided(name, trial, **how))
     for trial in strays:
         recorder.strayed(names[0], Reply(trial, 1), 9.0)
@@ -71,7 +71,7 @@ def mixed(i):
     if i == 8:
         return {"answer": 12}
     if i == 25:
-        return {"answer": 3, "note": "returned str, and not a number"}
+        return {"answer": 3, "note": say("returned {value}, and not a number", value="str")}
     return right(i)
 
 
@@ -104,7 +104,7 @@ def test_the_page_of_several_entrants_is_a_board_the_standings_and_all_timelines
 
 @pytest.mark.parametrize("names", [("red",), ("red", "blue")])
 def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
-    deaths = ["killed: it used more than 4 GiB of memory"]
+    deaths = [Words("killed: it used more than 4 GiB of memory", "被终止：占用内存超过 4 GiB")]
     run = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
     track = changed(
         TRACK, title_zh="九选一", metrics=tuple(dataclasses.replace(one, title_zh="准确率") for one in TRACK.metrics)
@@ -118,10 +118,13 @@ def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
 def test_what_does_not_count_has_no_place_on_the_board_and_says_why(tmp_path):
     run = play(tmp_path / "run", right, names=("red", "blue"))
     blue = run.scored["blue"]
-    spoiled = msgspec.structs.replace(blue.result, valid=False, invalid_because=["the host was late"])
+    why = {"invalid_because": ["the host was late"], "invalid_because_zh": ["主机延迟"]}
+    spoiled = msgspec.structs.replace(blue.result, valid=False, **why)
     run = dataclasses.replace(run, scored={**run.scored, "blue": Scored(spoiled, blue.rows)})
     write_run(run, tmp_path / "run.html")
     assert "blue does not count: the host was late." in read(tmp_path / "run.html").text
+    write_run(run, tmp_path / "run-zh.html", "zh")
+    assert "主机延迟" in read(tmp_path / "run-zh.html").text and "was late" not in read(tmp_path / "run-zh.html").text
 
 
 def test_a_page_shows_the_charts_that_the_track_gives(tmp_path):

@@ -127,7 +127,7 @@ def plan(
     """Look what is to be exported. A log that does not verify is not signed. The rules in force are in the log; their
     file goes along, with what its writer noted in it."""
     if unknown := [name for name in without if name not in GROUPS]:
-        raise UnknownName("part that an export can be made without", unknown[0], GROUPS)
+        raise UnknownName(say("part that an export can be made without"), unknown[0], GROUPS)
     with reading(engine) as connection:
         verdict = chain.verify(connection)
         if not verdict.ok:

@@ -8,6 +8,7 @@ from palestra.contest.log import events as e
 from palestra.contest.match import cases_of
 from palestra.contest.match import events as m
 from palestra.contest.storage import DIGEST, DamagedFile, Files
+from palestra.text import say
 
 Group = Literal["scores", "traces", "submissions", "reports", "data", "recordings"]
 
@@ -65,4 +66,10 @@ def checked(files: Files, digest: str) -> Iterator[bytes]:
         sha.update(chunk)
         yield chunk
     if sha.hexdigest() != digest:
-        raise DamagedFile(f"The file {digest} of the store is damaged: its bytes have the digest {sha.hexdigest()}.")
+        raise DamagedFile(
+            say(
+                "The file {digest} of the store is damaged: its bytes have the digest {found}.",
+                digest=digest,
+                found=sha.hexdigest(),
+            )
+        )

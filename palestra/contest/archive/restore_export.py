@@ -37,7 +37,7 @@ from palestra.contest.rules import NEVER
 from palestra.contest.storage import DIGEST, Files, tables, writing
 from palestra.errors import PalestraError, clip, refuse
 from palestra.formats import BROKEN, open_members, regular_file, shown_name
-from palestra.text import human_bytes, say
+from palestra.text import Text, human_bytes, joined, say
 
 MOST_MEMBERS = 1_000_000
 MOST_BYTES = 2_000_000_000_000  # of all members, unpacked
@@ -111,7 +111,7 @@ class Archive:
         self.name = shown_name(file)
         regular_file(file, limit_bytes)
         for fault in seal_faults(file):
-            raise PalestraError(f"{self.name}: {fault}")
+            self._wrong(fault)
         # The names, kinds and sizes of members, looked at as those of any stranger's archive are.
         with open_members(file, MOST_MEMBERS, limit_bytes, limit_bytes, strip_top=False) as members:
             self.sizes = {name: members.size(name) for name in members}
@@ -139,27 +139,38 @@ class Archive:
         text, signature, pem = (self._small(name) for name in (MANIFEST, SIGNATURE, PUBLIC_KEY))
         try:
             self.public_key = key_of(pem)
-        except ValueError as error:
-            self._wrong(str(error))
+        except ValueError:
+            self._wrong(say("{file} holds no Ed25519 public key.", file=PUBLIC_KEY))
         if not verify(text, signature, self.public_key):
-            self._wrong("the signature does not fit the manifest: it was changed, or signed with another key.")
+            self._wrong(say("the signature does not fit the manifest: it was changed, or signed with another key."))
         try:
             manifest = msgspec.json.decode(text, type=Manifest)
         except msgspec.MsgspecError as error:
-            self._wrong(f"its manifest cannot be read ({error}). A newer version of Palestra may have written it.")
+            self._wrong(
+                say(
+                    "its manifest cannot be read ({error}). A newer version of Palestra may have written it.",
+                    error=error,
+                )
+            )
         if manifest.format != FORMAT:
-            self._wrong(f"found the format {manifest.format}, expected {FORMAT}: use the version that wrote it.")
+            self._wrong(
+                say(
+                    "found the format {found}, expected {expected}: use the version that wrote it.",
+                    found=manifest.format,
+                    expected=FORMAT,
+                )
+            )
         return manifest
 
     def _small(self, name: str, most: int = MOST_MANIFEST_BYTES) -> bytes:
         if name not in self.sizes:
-            self._wrong(f"found no {name}, expected an export of a contest.")
+            self._wrong(say("found no {name}, expected an export of a contest.", name=name))
         if self.sizes[name] > most:
             refuse(f"{self.name}: {name}", human_bytes(self.sizes[name]), say("at most {most}", most=human_bytes(most)))
         return b"".join(self.chunks(name))
 
-    def _wrong(self, what: str) -> NoReturn:
-        raise PalestraError(f"{self.name}: {what}")
+    def _wrong(self, what: Text) -> NoReturn:
+        raise PalestraError(joined([self.name, what], ": "))
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """A member's bytes: never more than it says it has."""
@@ -169,10 +180,10 @@ class Archive:
                 while chunk := stream.read(min(CHUNK_BYTES, left + 1)):
                     left -= len(chunk)
                     if left < 0:
-                        self._wrong(f"{name} has more bytes than it says.")
+                        self._wrong(say("{name} has more bytes than it says.", name=name))
                     yield chunk
         except (*BROKEN, KeyError) as error:  # KeyError: a name that is written in a roundabout way
-            self._wrong(f"{name} cannot be unpacked ({clip(str(error), 90)}).")
+            self._wrong(say("{name} cannot be unpacked ({error}).", name=name, error=clip(str(error), 90)))
 
     def rows(self) -> Iterator[LogRow]:
         """The events as they are kept."""
@@ -180,10 +191,12 @@ class Archive:
             try:
                 one = msgspec.json.decode(line, type=Line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                self._wrong(f"line {number:,} of {LOG} cannot be read ({error}).")
+                self._wrong(
+                    say("line {number:,} of {file} cannot be read ({error}).", number=number, file=LOG, error=error)
+                )
             strange = "\0" in one.by + one.body or len(one.by) > 80 or not DIGEST.fullmatch(one.hash)
             if strange or not max(one.at, one.seq) < NEVER:  # more than a database takes, or a calendar has
-                self._wrong(f"line {number:,} of {LOG} is no event that a log can hold.")
+                self._wrong(say("line {number:,} of {file} is no event that a log can hold.", number=number, file=LOG))
             yield one.seq, one.at, one.by, one.body, one.hash
 
     def _bounded(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -192,7 +205,7 @@ class Archive:
         for chunk in chunks:
             first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
             if since + (len(chunk) if first < 0 else first) > MOST_LINE_BYTES:
-                self._wrong(f"{LOG} has a line of more than {human_bytes(MOST_LINE_BYTES)}.")
+                self._wrong(say("{file} has a line of more than {most}.", file=LOG, most=human_bytes(MOST_LINE_BYTES)))
             since = since + len(chunk) if last < 0 else len(chunk) - last - 1
             yield chunk
 
@@ -209,15 +222,27 @@ class Archive:
         """All of it: members, chain, key."""
         found = fingerprint(self.public_key)
         if expected_key and not same_fingerprint(expected_key, found):
-            self._wrong(f"found a signature by the key {found}, expected {clip(expected_key, 90)}.")
+            self._wrong(
+                say(
+                    "found a signature by the key {found}, expected {expected}.",
+                    found=found,
+                    expected=clip(expected_key, 90),
+                )
+            )
         if self.manifest.public:
-            self._wrong("found an export for the public, expected a whole one: it has no log to rebuild from.")
+            self._wrong(say("found an export for the public, expected a whole one: it has no log to rebuild from."))
         self._check_members(advance or (lambda count: None))
         verdict = chain.verify_rows(self.rows(), known)
         if not verdict.ok:
-            self._wrong(f"its log does not verify. {verdict.faults[0]}")
+            self._wrong(say("its log does not verify. {fault}", fault=verdict.faults[0]))
         if verdict.head != self.manifest.head:
-            self._wrong(f"its log ends with event {verdict.head.seq}, expected {self.manifest.head.seq}.")
+            self._wrong(
+                say(
+                    "its log ends with event {found}, expected {expected}.",
+                    found=verdict.head.seq,
+                    expected=self.manifest.head.seq,
+                )
+            )
         manifest, trusted = self.manifest, bool(expected_key)
         return Verdict(
             manifest.contest, verdict.head, len(self.files), found, trusted, manifest.without, manifest.lacking
@@ -227,16 +252,16 @@ class Archive:
         listed = self.manifest.members
         if set(self.sizes) != set(listed) | set(BESIDE) or LOG not in listed:
             odd = sorted(set(self.sizes) ^ (set(listed) | set(BESIDE))) or [LOG]
-            self._wrong(f"its members are not those of its manifest: {clip(odd[0], 120)}.")
+            self._wrong(say("its members are not those of its manifest: {name}.", name=clip(odd[0], 120)))
         for name, member in listed.items():
             sha = hashlib.sha256()
             for chunk in self.chunks(name):
                 sha.update(chunk)
                 advance(len(chunk))
             if (sha.hexdigest(), self.sizes[name]) != (member.sha256, member.bytes):
-                self._wrong(f"{name} is not what the manifest says: it was changed.")
+                self._wrong(say("{name} is not what the manifest says: it was changed.", name=name))
             if name.startswith("files/") and name != f"files/{member.sha256}":
-                self._wrong(f"{clip(name, 120)} has another digest than its name says.")
+                self._wrong(say("{name} has another digest than its name says.", name=clip(name, 120)))
 
 
 def _require_room(opened: Archive, files_url: str) -> None:

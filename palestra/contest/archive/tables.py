@@ -20,7 +20,7 @@ from palestra.contest.rules import Phase, track_of
 from palestra.errors import UnknownName
 from palestra.scoring import Judged
 from palestra.scoring import table as judged_table
-from palestra.text import joined
+from palestra.text import joined, say_as
 
 # What spreadsheet programs run, and what they strip before they look; full-width signs are taken for their like.
 FORMULA = r"^[\s\u0000]*[=+\-@＝＋－＠]|^[\t\r\n]"
@@ -92,7 +92,7 @@ def taken(state: State, viewer: Viewer, now: int, name: str) -> Make:
     """One of these tables, in two steps: what it needs of the state is taken now, while nobody changes that; files are
     opened and teams ranked when it is made, and nobody has to wait for it."""
     if name not in (known := names(state, viewer, now)):
-        raise UnknownName("table", name, known)
+        raise UnknownName(say_as("kind", "table"), name, known)
     if name.startswith(BOARD):
         return _board_taken(state, viewer, now, name.removeprefix(BOARD))
     if name.startswith(CASES):

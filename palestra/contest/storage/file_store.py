@@ -111,7 +111,9 @@ class Files:
         try:
             return self._place.size(require_digest(digest))
         except FileNotFoundError:
-            raise MissingFile(f"The file store has no file {digest}. Was it restored without its files?") from None
+            raise MissingFile(
+                say("The file store has no file {digest}. Was it restored without its files?", digest=digest)
+            ) from None
 
     def read(self, digest: str, limit_bytes: int = READ_BYTES) -> bytes:
         """The whole of a file, checked against its digest."""
@@ -337,5 +339,10 @@ def _chunks_of(file: Path, start: int = 0, end: int | None = None) -> Iterator[b
 def _require_same(digest: str, found: str) -> None:
     if found != digest:
         raise DamagedFile(
-            f"The file {digest} of the store is damaged: its bytes have the digest {found}. Restore it from a backup."
+            say(
+                "The file {digest} of the store is damaged: its bytes have the digest {found}. "
+                "Restore it from a backup.",
+                digest=digest,
+                found=found,
+            )
         )

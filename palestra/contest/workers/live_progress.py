@@ -190,7 +190,7 @@ class Commentary:
             "latency_ms_p50": _ms(one.latency_s(0.5)),
             "latency_ms_p95": _ms(one.latency_s(0.95)),
         }
-        return said | ({"last_error": clean(one.last_note)} if one.last_note else {})
+        return said | ({"last_error": clean(str(one.last_note))} if one.last_note else {})
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -46,7 +46,6 @@ from palestra.live import (
     Recording,
     Stopped,
     answers_of,
-    note_told,
     read_live_data,
     require_sent,
     rescore,
@@ -162,8 +161,7 @@ def _of_one(played: Played, entry: Entry) -> Alone:
 
 
 def _never_answered(heard: Sequence[Heard], deaths: Sequence[Text]) -> Words:
-    note = next((one.note for one in heard if one.note), "no answer")
-    first = next((why for why in deaths if str(why) == note), note_told(note))
+    first = next((one.note for one in heard if one.note), say("no answer"))
     said = say("It gave no usable answer, {count} times. The first time: {why}.", count=len(heard), why=first)
     if not deaths:
         return said

@@ -19,9 +19,9 @@ from palestra.contest.workers.live_run import Unplayable, alone, require_sandbox
 from palestra.contest.workers.predict import LIMITS, predicted
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, data_of, our_part, sheet_of, submitted
 from palestra.errors import PalestraError
-from palestra.i18n import recorded_text
 from palestra.live import answers_of, hear_recorded
 from palestra.records import Block, Track
+from palestra.report import sandbox_label
 from palestra.sandbox import backends
 from palestra.scoring import collect, score
 from palestra.text import Text, Words, human_bytes, joined, message, say, say_as, words_of
@@ -111,7 +111,7 @@ def _page(assignment: Assignment, track: Track, verdict: Verdict, message: Words
         (say_as("verification", "Bundle"), assignment.name),
         (say_as("verification", "Phase"), title or name),
         (say_as("verification", "Submission"), assignment.of),
-        (say_as("verification", "Sandbox"), recorded_text(str(backends.choose()))),
+        (say_as("verification", "Sandbox"), sandbox_label(str(backends.choose()))),
     ]
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "verification.html"

@@ -8,7 +8,6 @@ import polars as pl
 
 from palestra.contest.workers.compare import Comparison
 from palestra.errors import clean
-from palestra.i18n import recorded_text
 from palestra.records import Block, Cell, Table, Track
 from palestra.report import Page, column_title, label, write_page
 from palestra.text import Text, joined, message, say, say_as
@@ -31,7 +30,7 @@ def write(
 ) -> None:
     """`about` is whose bundle it is, and of what; it heads the page."""
     title = say_as("verification", "Outcome")
-    rows: list[list[Cell]] = [[title, say(OUTCOMES[outcome])], [say("In words"), recorded_text(words)]]
+    rows: list[list[Cell]] = [[title, say(OUTCOMES[outcome])], [say("In words"), words]]
     rows += [[name, value] for name, value in about]
     lead = joined((track.id, *(value for _, value in about[:1])), " · ")
     table = Table(title, ["", ""], rows, alone=True)

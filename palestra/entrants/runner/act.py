@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from palestra.entrants import Frame
+from palestra.entrants import MOST_NUMBERS, Frame
 from palestra.errors import brief
-
-MOST_NUMBERS = 4096  # in one answer: several hundred actions
 
 
 def acted(algorithm: Any, frame: Frame) -> dict[str, Any]:
@@ -41,7 +39,7 @@ def wanted(value: Any) -> dict[str, Any]:
             raise TypeError
         actions = np.asarray(value, np.float64)
     except (TypeError, ValueError, OverflowError):
-        return {"note": f"returned {type(value).__name__[:40]}, and no array of numbers"}
+        return {"returned": ["not an array", type(value).__name__[:40]]}
     if actions.size > MOST_NUMBERS:
-        return {"note": f"returned {actions.size:,} numbers; at most {MOST_NUMBERS:,} are taken"}
+        return {"returned": ["too many", f"{actions.size:,}"]}
     return {"answer": {"actions": actions.tolist(), "done": done}}

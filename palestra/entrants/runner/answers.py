@@ -18,7 +18,7 @@ def told(value: Any) -> dict[str, Any]:
         return {"answer": [_number(item) for item in value]}
     if _is_number(value):
         return {"answer": _number(value)}
-    return {"note": f"returned {_described(value)}, and not a number"}
+    return {"returned": ["not a number", _described(value)]}
 
 
 def _is_number(value: Any) -> bool:

@@ -50,7 +50,6 @@ RELEASED = 100  # packets after which what was read of a file is let go
 NEUTRAL = next(emotion.label for emotion in EMOTIONS if emotion.name == "neutral")
 VALENCE_OF = {emotion.label: emotion.valence for emotion in EMOTIONS}
 UNIT_NAMES = {"µV": "microvolts", "V": "volts"}  # as LSL and XDF spell them
-EXPECTED = f"a whole number from 0 to {len(EMOTIONS) - 1}"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -250,7 +249,13 @@ def hear(answer: Any) -> dict[str, int]:
         (answer,) = answer.values()
     # A bool is an int to Python and no label to anybody.
     if isinstance(answer, bool) or not isinstance(answer, int | np.integer) or not 0 <= answer < len(EMOTIONS):
-        raise ValueError(f"returned {clip(answer)}, expected {EXPECTED}")
+        raise ValueError(
+            say(
+                "returned {value}, expected a whole number from 0 to {last}",
+                value=clip(answer),
+                last=len(EMOTIONS) - 1,
+            )
+        )
     return {"label": int(answer)}
 
 

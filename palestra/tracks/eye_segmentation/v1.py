@@ -204,7 +204,7 @@ def film(data: Path, what: str) -> "Film":
 
     rows = openeds.read_frames(data).filter(pl.col("sequence") == what)
     if rows.is_empty():
-        raise UnknownName("sequence", what, openeds.read_frames(data)["sequence"].unique())
+        raise UnknownName(say("sequence"), what, openeds.read_frames(data)["sequence"].unique())
 
     def draw(frame: int, labelled: bool) -> NDArray[np.uint8]:
         image = read_image(openeds.image_file(data, what, frame))

@@ -95,7 +95,7 @@ def film(data: Path, what: str) -> "Film":
     split, _, sequence = what.partition("/")
     if split not in openeds.SPLITS or sequence not in openeds.read_sequences(data, split):
         known = [f"{name}/{sequence}" for name in openeds.SPLITS for sequence in openeds.read_sequences(data, name)]
-        raise UnknownName("sequence", what, known)
+        raise UnknownName(say("sequence"), what, known)
     points = {}
     if split != "test" or openeds.has_test_labels(data):
         labels = openeds.read_labels(data, split, [sequence])

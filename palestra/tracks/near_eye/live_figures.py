@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from palestra.i18n import recorded_text
 from palestra.metrics.quantiles import at_shares, position
 from palestra.records import Cell, Chart, Table
 from palestra.report import ACCENT, FAINT, SECOND, Drawn, capital, column_title, drawn, label, svg
@@ -91,8 +90,9 @@ def _ms(seconds: float | None) -> int | None:
 
 def _reasons(missed: pl.DataFrame) -> Words | None:
     """The notes of missed points, most frequent first; what is rare beside them is only counted."""
-    notes = Counter(missed["note"].drop_nulls().to_list() if "note" in missed.columns else [])
-    told = [joined((str(count), recorded_text(note)), " × ") for note, count in notes.most_common(REASONS) if note]
+    columns = [name for name in ("note", "note_zh") if name in missed.columns]
+    notes = Counter(Words(*note) for note in missed.select(columns).drop_nulls().iter_rows())
+    told = [joined((str(count), note), " × ") for note, count in notes.most_common(REASONS) if note]
     others = notes.total() - sum(count for _, count in notes.most_common(REASONS))
     if others:
         told.append(say("{count} for other reasons", count=others))

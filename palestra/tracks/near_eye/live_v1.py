@@ -121,7 +121,9 @@ def hear(answer: Any) -> dict[str, float]:
     if isinstance(found, np.ndarray) and found.shape == (2,):
         found = found.tolist()
     if not isinstance(found, list | tuple) or len(found) != 2 or not all(map(_is_number, found)):
-        raise ValueError(f"returned {_shown(answer)}, expected two finite numbers [x, y], the point on the display")
+        raise ValueError(
+            say("returned {value}, expected two finite numbers [x, y], the point on the display", value=_shown(answer))
+        )
     return {"x": float(found[0]), "y": float(found[1])}
 
 

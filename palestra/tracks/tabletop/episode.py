@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.live import Action, Wish
+from palestra.text import say
 from palestra.tracks.tabletop import format as on_disk
 from palestra.tracks.tabletop.simulator.goals import Facts
 from palestra.tracks.tabletop.simulator.table import Table
@@ -59,15 +60,24 @@ def heard(answer: Any) -> Wish:
     try:
         actions = np.asarray(answer, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"answered {reprlib.repr(answer)}, expected actions: lists of 7 or 8 numbers") from None
+        raise ValueError(
+            say("answered {value}, expected actions: lists of 7 or 8 numbers", value=reprlib.repr(answer))
+        ) from None
     if actions.size == 0:
         return Wish((), done)
     actions = actions[None] if actions.ndim == 1 else actions
     if actions.ndim != 2 or actions.shape[1] not in LENGTHS or len(actions) > MOST_ACTIONS:
-        expected = f"7 or 8 numbers, or up to {MOST_ACTIONS} such actions"
-        raise ValueError(f"answered an array of the shape {actions.shape}, expected {expected}")
+        raise ValueError(
+            say(
+                "answered an array of the shape {shape}, expected 7 or 8 numbers, or up to {most} such actions",
+                shape=actions.shape,
+                most=MOST_ACTIONS,
+            )
+        )
     if not (np.abs(actions) <= LARGEST).all():  # of NaN, nothing is true
-        raise ValueError(f"answered actions with numbers that are not finite, or beyond {LARGEST:g}")
+        raise ValueError(
+            say("answered actions with numbers that are not finite, or beyond {largest:g}", largest=LARGEST)
+        )
     return Wish(list(actions), done)
 
 

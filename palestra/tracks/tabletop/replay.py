@@ -18,7 +18,7 @@ from palestra.errors import UnknownName
 from palestra.live import Recording
 from palestra.records import Film
 from palestra.report import DARK, GREEN, PAPER, Colour, Image, beside, wrapped, write, write_film
-from palestra.text import Text, Words
+from palestra.text import Text, Words, say
 from palestra.tracks.tabletop.episode import TableWorld
 from palestra.tracks.tabletop.simulator.case import Case
 from palestra.tracks.tabletop.simulator.goals import Progress
@@ -122,5 +122,5 @@ def shown(truth: pl.DataFrame, name: str) -> Film:
 
     cases = cases_with_goals(truth)
     if name not in cases:
-        raise UnknownName("case", name, cases)
+        raise UnknownName(say("case"), name, cases)
     return film(cases[name], played(cases[name]), "scripted")

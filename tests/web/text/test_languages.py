@@ -23,7 +23,6 @@ from palestra.contest.workers.compare import Comparison, Difference
 from palestra.contest.workers.live_run import Unplayable
 from palestra.contest.workers.verify_bundle import _words as verified
 from palestra.errors import Fault, Faults, Refused, UnknownName
-from palestra.live.answers import _NOTES, note_told
 from palestra.sandbox.running_program import SIGNALS, Report, words_of
 from palestra.scoring.submission import collect
 from palestra.text import Words, say
@@ -70,11 +69,6 @@ def test_how_a_program_ended_is_told_in_chinese(cause, code):
     plan = SimpleNamespace(wall_s=5, cpu_s=6, memory_bytes=7, tmp_bytes=8)
     told = words_of(report(cause, code, clean=False), plan)
     assert CHINESE.search(told.zh) and not english_in(told.zh)
-
-
-def test_why_there_is_no_answer_is_told_in_chinese_where_the_note_is_ours():
-    assert all(CHINESE.search(note_told(note).zh) and note_told(note).en == note for note in _NOTES)
-    assert note_told("ValueError: no answer") == "ValueError: no answer"
 
 
 def test_what_a_program_printed_stays_as_it_is():

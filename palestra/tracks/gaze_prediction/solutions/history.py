@@ -11,6 +11,7 @@ from palestra.errors import UnknownName
 from palestra.eyes.pupil import features, find_pupil, read_grey
 from palestra.eyes.regression import Ridge, fit_ridge
 from palestra.metrics.angles import to_angles, to_vectors
+from palestra.text import say
 from palestra.tracks.gaze_prediction import format as openeds
 
 MOST_TRAINING_FRAMES = 3000
@@ -22,7 +23,7 @@ def fit(data: Path, options: Mapping[str, str]) -> Ridge | None:
     if options["angles"] == "truth":
         return None
     if options["angles"] != "estimated":
-        raise UnknownName("kind of angles", options["angles"], ("estimated", "truth"))
+        raise UnknownName(say("kind of angles"), options["angles"], ("estimated", "truth"))
     labels = openeds.read_labels(data, "train")
     labels = labels.gather_every(max(labels.height // MOST_TRAINING_FRAMES, 1))
     seen = [_features(data, "train", *place) for place in labels.select("sequence", "frame").iter_rows()]

@@ -65,7 +65,7 @@ BY_TEXT = {str(name): name for name in ALL}
 def name_of(text: str) -> Name:
     """The recording that a text names; of all that could be written like one, 94 exist."""
     if text not in BY_TEXT:
-        raise UnknownName("session", text, BY_TEXT)
+        raise UnknownName(say("session"), text, BY_TEXT)
     return BY_TEXT[text]
 
 

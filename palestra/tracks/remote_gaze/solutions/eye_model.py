@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from palestra.errors import UnknownName
 from palestra.records import Material
+from palestra.text import say
 from palestra.tracks.remote_gaze.eyediap import Which
 from palestra.tracks.remote_gaze.solutions.eye_pair import Pair
 from palestra.tracks.remote_gaze.solutions.eyeball_fit import (
@@ -56,7 +57,7 @@ class EyeModel:
 def _camera(material: Material) -> Which:
     name = material.options.get("camera", "vga")
     if name not in CAMERAS:
-        raise UnknownName("camera", name, CAMERAS)
+        raise UnknownName(say("camera"), name, CAMERAS)
     return CAMERAS[name]
 
 
