@@ -108,7 +108,7 @@ class Ran:
 
     def deaths(self, name: str) -> list[str]:
         assert self.played.recording.end is not None
-        return self.played.recording.end.deaths[name]
+        return [str(death) for death in self.played.recording.end.deaths[name]]
 
     def output(self, name: str) -> str:
         assert self.played.recording.end is not None
