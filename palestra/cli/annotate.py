@@ -12,12 +12,12 @@ from palestra.text import printable
 
 def annotate(
     folder: Annotated[Path, typer.Argument(help="Pictures of one eye each: png, jpg, bmp, tif or pgm.")],
-    out: Annotated[Path | None, typer.Option(help="Where to write; without it, FOLDER-annotated.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also what was done before.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The folder to write; FOLDER-annotated by default.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Annotate again what is annotated already.")] = False,
     language: WordsOption = "en",
     json: JsonOption = False,
 ) -> None:
-    """Find sclera, iris, pupil and gaze in pictures of eyes, and say where that is not to be trusted."""
+    """Find sclera, iris, pupil and gaze in pictures of eyes. Unreliable results are flagged."""
     from palestra import console
     from palestra.annotation import run
 

@@ -37,7 +37,7 @@ def common(
     tracks_dir: Annotated[
         list[Path] | None, typer.Option("--tracks-dir", help="A folder with more tracks; may be repeated.")
     ] = None,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     """Palestra runs challenges in which machines read people and act for them."""
     if version:
@@ -57,14 +57,14 @@ def common(
 
 @app.command(epilog="Example: palestra tracks --json")
 def tracks(
-    track: Annotated[str | None, typer.Argument(help="Only this one.")] = None,
+    track: Annotated[str | None, typer.Argument(help="List or check only this track.")] = None,
     json: JsonOption = False,
-    check: Annotated[bool, typer.Option("--check", help="Run the contract that every track keeps.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Run the contract checks that every track must pass.")] = False,
     data: Annotated[
-        list[str] | None, typer.Option("--data", help="TRACK=DIR, data to check a track on; may be repeated.")
+        list[str] | None, typer.Option("--data", help="TRACK=DIR, data to check a track with; may be repeated.")
     ] = None,
 ) -> None:
-    """List the tracks: what there is to compete in."""
+    """List the tracks (challenges)."""
     from palestra import console, registry
 
     if check:
@@ -81,7 +81,8 @@ def tracks(
 
 @app.command(epilog="Example: palestra solutions near-eye-gaze-v1")
 def solutions(
-    track: Annotated[str | None, typer.Argument(help="Only those of this track.")] = None, json: JsonOption = False
+    track: Annotated[str | None, typer.Argument(help="List only the solutions of this track.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """List the reference solutions."""
     from palestra import console, model_cards, registry
@@ -125,10 +126,12 @@ for _command, _example in _COMMANDS:
 def demo(
     out: Annotated[Path, typer.Option(help="Where data, submissions and reports go.")] = Path("demo"),
     size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "small",
-    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Leave the contest's server running.")] = True,
-    port: Annotated[int, typer.Option(help="Of that server; 0: a free one.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Keep the contest's server running at the end.")
+    ] = True,
+    port: Annotated[int, typer.Option(help="The server's port; 0 picks a free one.")] = 0,
 ) -> None:
-    """Data for every track, solutions, scores and reports; then a contest with all of them, left running."""
+    """Make data, run solutions and score them for every track. Then run a contest with them."""
     from palestra.demo import run
 
     run(out, order_of(size, 0, ()), serve, port)
@@ -136,7 +139,7 @@ def demo(
 
 @app.command(epilog="Example: palestra doctor --json")
 def doctor(json: JsonOption = False) -> None:
-    """Say what this machine can do, and how to get more."""
+    """Report what this machine supports, and how to get more."""
     from palestra import console
     from palestra.cli.doctor import as_rows, report
 
@@ -151,14 +154,18 @@ def doctor(json: JsonOption = False) -> None:
 def submit(
     url: Annotated[str, typer.Argument(help="The contest server's address.")],
     phase: Annotated[str, typer.Argument(help="The phase's id.")],
-    file: Annotated[Path, typer.Argument(help="What to hand in.")],
+    file: Annotated[Path, typer.Argument(help="The file to submit.")],
     token: Annotated[
-        str, typer.Option(envvar="PALESTRA_TOKEN", help="Made on the site, under your account; scopes read and submit.")
+        str,
+        typer.Option(
+            envvar="PALESTRA_TOKEN",
+            help="An API token with the scopes read and submit, made under your account on the site.",
+        ),
     ] = "",
-    bundle: Annotated[bool, typer.Option("--bundle", help="Hand in a bundle for verification.")] = False,
+    bundle: Annotated[bool, typer.Option("--bundle", help="Submit a bundle for verification.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Send a submission to a contest, follow it, and print what became of it."""
+    """Submit a file to a contest and follow it to its result."""
     from palestra.cli import submit as sending
 
     if not sending.send(url, phase, file, token, bundle, json):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from palestra.evaluation import Bench, Contender
     from palestra.executors import Executor
 
-ListOption = Annotated[bool, typer.Option("--list", help="Name the protocols, and what they would train and test.")]
+ListOption = Annotated[bool, typer.Option("--list", help="List the protocols and what each trains and tests.")]
 SolutionsArgument = Annotated[
     list[str] | None, typer.Argument(help="Names of solutions, or FILE.py:Class; several are compared.")
 ]
@@ -33,24 +33,28 @@ SolutionsArgument = Annotated[
 def bench(
     track: TrackArgument,
     solutions: SolutionsArgument = None,
-    protocol: Annotated[str | None, typer.Option(help="Its name; --list tells them.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="The protocol to run; --list names them.")] = None,
     data: DataOption = None,
     list_them: ListOption = False,
-    train_data: Annotated[Path | None, typer.Option(help="Another data set to learn from (cross-data).")] = None,
+    train_data: Annotated[Path | None, typer.Option(help="Train on another data set (cross-dataset).")] = None,
     settings: SetOption = [],  # noqa: B006 - Typer copies it
-    options: Annotated[list[str], typer.Option("--option", help="NAME=VALUE, of the solutions.")] = [],  # noqa: B006
-    executor: Annotated[str, typer.Option(help="Where folds run: processes, or ray.")] = "processes",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Folds at a time; one per core by default.", min=1)] = None,
-    fresh: Annotated[bool, typer.Option(help="Do every fold anew, also those that are kept.")] = False,
-    seed: Annotated[int, typer.Option(help="Of training, and of the intervals.", min=0)] = 0,
+    options: Annotated[
+        list[str], typer.Option("--option", help="NAME=VALUE, an option of the solutions; may be repeated.")
+    ] = [],  # noqa: B006
+    executor: Annotated[str, typer.Option(help="Where folds run: processes or ray.")] = "processes",
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster; without it, one is started on this machine.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Folds run in parallel; one per core by default.", min=1)] = None,
+    fresh: Annotated[bool, typer.Option(help="Run every fold again, ignoring cached ones.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed for training and for the bootstrap confidence intervals.", min=0)] = 0,
     json: JsonOption = False,
-    predictions_out: Annotated[Path | None, typer.Option(help="Keep the answers, as a submission.")] = None,
-    scores_out: Annotated[Path | None, typer.Option(help="Keep each trial's scores (Parquet).")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page with curves and pictures (HTML).")] = None,
+    predictions_out: Annotated[Path | None, typer.Option(help="Save the predictions as a submission.")] = None,
+    scores_out: Annotated[Path | None, typer.Option(help="Save each trial's scores (Parquet).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report with curves and pictures (HTML).")] = None,
     language: LanguageOption = "en",
 ) -> None:
-    """Train and test solutions as a benchmark protocol says."""
+    """Train and test solutions by a benchmark protocol."""
     from palestra import registry
     from palestra.evaluation import protocol_data as studying
     from palestra.evaluation import result_table, run

@@ -17,17 +17,24 @@ if TYPE_CHECKING:
     from palestra.contest import Contest
     from palestra.contest.setup import Place
 
-app = typer.Typer(rich_markup_mode=None, help="Run a contest: its server, its workers, its log.")
+app = typer.Typer(rich_markup_mode=None, help="Run a contest: its server, workers and log.")
 
 FileArgument = Annotated[Path, typer.Argument(metavar="CONTEST.toml", help="The contest's file.")]
 DatabaseOption = Annotated[
     str,
-    typer.Option("--database", envvar="PALESTRA_DATABASE", help="postgresql://… Without it: SQLite beside the file."),
+    typer.Option(
+        "--database",
+        envvar="PALESTRA_DATABASE",
+        help="Database URL, postgresql://…; by default SQLite beside the contest file.",
+    ),
 ]
 FilesOption = Annotated[
-    str, typer.Option("--files", envvar="PALESTRA_FILES", help="s3://… or a folder. Without it: beside the file.")
+    str,
+    typer.Option(
+        "--files", envvar="PALESTRA_FILES", help="File store, s3://… or a folder; by default beside the contest file."
+    ),
 ]
-PhaseOption = Annotated[str, typer.Option("--phase", help="Which phase; without it, the first one.")]
+PhaseOption = Annotated[str, typer.Option("--phase", help="The phase; by default the first one.")]
 
 
 def _place(file: Path, database: str, files: str) -> "Place":
@@ -42,11 +49,11 @@ def _place(file: Path, database: str, files: str) -> "Place":
 @app.command(epilog="Example: palestra contest init contest.toml --track near-eye-gaze-v1")
 def init(
     file: FileArgument = Path("contest.toml"),
-    track: Annotated[list[str] | None, typer.Option(help="A track; may be repeated: a phase for each.")] = None,
+    track: Annotated[list[str] | None, typer.Option(help="A track to make a phase for; may be repeated.")] = None,
     zone: Annotated[str, typer.Option(help="The contest's time zone.")] = "UTC",
-    size: Annotated[str, typer.Option(help="Of the synthetic data that is made: tiny, small, paper, none.")] = "tiny",
+    size: Annotated[str, typer.Option(help="Size of the synthetic data: tiny, small, paper, or none.")] = "tiny",
 ) -> None:
-    """Write a contest file to begin with, and make synthetic data for its phases."""
+    """Write a contest file and synthetic data to start from."""
     from palestra.contest.setup import begin
 
     begin(file, track or [], zone, size)
@@ -55,23 +62,27 @@ def init(
 @app.command(epilog="Example: palestra contest serve contest.toml --port 8765")
 def serve(
     file: FileArgument,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; 0.0.0.0 accepts connections from other machines.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.")] = 8765,
     address: Annotated[
-        str, typer.Option(envvar="PALESTRA_ADDRESS", help="How people reach it: https://contest.example.org")
+        str, typer.Option(envvar="PALESTRA_ADDRESS", help="The public URL, such as https://contest.example.org")
     ] = "",
-    workers: Annotated[int, typer.Option(help="Workers started beside the server; 0: none.")] = 1,
-    processes: Annotated[int, typer.Option(help="Processes of the server; more than one needs PostgreSQL.")] = 1,
-    proxies: Annotated[str, typer.Option(help="Addresses of proxies before it, with commas.")] = "",
-    oidc_issuer: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="Sign-in elsewhere, by OIDC.")] = "",
-    oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="Our name there.")] = "",
-    oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="Our secret there.")] = "",
-    json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server's log as lines of JSON.")] = False,
+    workers: Annotated[int, typer.Option(help="Number of workers to start beside the server.")] = 1,
+    processes: Annotated[int, typer.Option(help="Number of server processes; more than one needs PostgreSQL.")] = 1,
+    proxies: Annotated[str, typer.Option(help="Comma-separated IPs of trusted reverse proxies.")] = "",
+    oidc_issuer: Annotated[
+        str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="OpenID Connect issuer URL for single sign-on.")
+    ] = "",
+    oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="OpenID Connect client ID.")] = "",
+    oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="OpenID Connect client secret.")] = "",
+    json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server log as JSON lines.")] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Serve a contest: pages, API, live streams, and a worker that scores."""
+    """Serve a contest: pages, API, live streams, workers."""
     if processes > 1 and not database.startswith("postgres"):
         raise PalestraError(say("Several server processes hear of each other through PostgreSQL: give --database too."))
     with _stopped_in_good_order(with_parent):
@@ -87,14 +98,18 @@ def serve(
 @app.command(epilog="Example: palestra contest worker contest.toml --executor ray")
 def worker(
     file: FileArgument,
-    executor: Annotated[str, typer.Option(help="process (a pool on this machine) or ray (a cluster).")] = "process",
-    capacity: Annotated[int, typer.Option(help="Jobs at a time; 0: as many as there are cores.")] = 0,
-    ray_address: Annotated[str, typer.Option(help="Of the Ray cluster; empty: one on this machine.")] = "",
+    executor: Annotated[
+        str, typer.Option(help="Where jobs run: process (a pool on this machine) or ray (a cluster).")
+    ] = "process",
+    capacity: Annotated[int, typer.Option(help="Jobs run in parallel; 0: one per core.")] = 0,
+    ray_address: Annotated[
+        str, typer.Option(help="Address of the Ray cluster; without it, one is started on this machine.")
+    ] = "",
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Check and score what is handed in, until stopped. Any number of workers may run, on any machines."""
+    """Check and score submissions until stopped. Any number of workers may run, on any machines."""
     if executor not in ("process", "ray"):
         raise PalestraError(say("{executor!r} is no executor; expected process or ray.", executor=executor))
     with _stopped_in_good_order(with_parent):
@@ -123,12 +138,12 @@ def _stopped_in_good_order(with_parent: bool) -> Iterator[None]:
 def board(
     file: FileArgument,
     phase: PhaseOption = "",
-    public: Annotated[bool, typer.Option("--public", help="As the public sees it now.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Show what the public sees now.")] = False,
     json: JsonOption = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Print a phase's board."""
+    """Print the leaderboard of a phase."""
     from palestra.cli.contest_board import print_board
 
     print_board(_open(file, database, files), phase, public, json)
@@ -153,12 +168,15 @@ EDITED_SNAPSHOT = (
 @app.command("verify-log", epilog="Example: palestra contest verify-log contest.toml")
 def verify_log(
     file: FileArgument,
-    head: Annotated[list[str] | None, typer.Option(help="A head that was kept elsewhere, NUMBER:HASH.")] = None,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="A log head noted elsewhere, NUMBER:HASH, that the log must contain; may be repeated."),
+    ] = None,
     json: JsonOption = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Go through the whole log and find any event, or snapshot beside it, that was edited, removed, put in or moved."""
+    """Verify the log. Finds events and snapshots that were edited, removed, inserted or moved."""
     from palestra import console
     from palestra.contest import snapshot_fits
     from palestra.contest.log import Verdict, chain
@@ -187,15 +205,17 @@ def verify_log(
 def rescore(
     file: FileArgument,
     phase: PhaseOption = "",
-    reason: Annotated[str, typer.Option(help="Why; it is kept in the log.")] = "",
-    submission: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
-    apply: Annotated[str, typer.Option(help="Let the scores of this set count.")] = "",
-    cancel: Annotated[str, typer.Option(help="Throw the scores of this set away.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason, recorded in the log.")] = "",
+    submission: Annotated[
+        list[str] | None, typer.Option(help="Re-score only this submission; may be repeated.")
+    ] = None,
+    apply: Annotated[str, typer.Option(help="Apply the scores of this re-scoring.")] = "",
+    cancel: Annotated[str, typer.Option(help="Discard the scores of this re-scoring.")] = "",
     json: JsonOption = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Score again as a set: propose it, look at it with the changes of rank, then --apply or --cancel it."""
+    """Re-score submissions. Preview the new scores and ranks, then --apply or --cancel them."""
     from palestra.cli.contest_rescoring import apply_set, cancel_set, propose_set
 
     place = _place(file, database, files)
@@ -213,13 +233,13 @@ def export(
     file: FileArgument,
     archive: Annotated[Path, typer.Argument(help="The .zip to write.")],
     without: Annotated[
-        list[str] | None, typer.Option(help="Leave out: submissions, reports, data, recordings; may be repeated.")
+        list[str] | None, typer.Option(help="Leave out submissions, reports, data or recordings; may be repeated.")
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="Only what the public may see now.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Export only what the public may see now.")] = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Write the whole contest to a signed archive, from which it can be rebuilt and verified elsewhere."""
+    """Export the contest to a signed archive. It can be rebuilt and verified elsewhere."""
     from palestra import console
     from palestra.contest.archive import export as exporting
     from palestra.contest.archive import signature
@@ -241,11 +261,11 @@ def export(
 @app.command(epilog="Example: palestra contest backup contest.toml backups")
 def backup(
     file: FileArgument,
-    folder: Annotated[Path, typer.Argument(help="Where backups go; files that are there already are not copied.")],
+    folder: Annotated[Path, typer.Argument(help="The folder for backups; files already in it are not copied again.")],
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Copy everything, secrets too, while the server runs."""
+    """Back up a contest, secrets included, while it runs."""
     from palestra.contest.archive import backup as saving
     from palestra.contest.archive import signature
 
@@ -259,12 +279,14 @@ def backup(
 def restore(
     file: FileArgument,
     source: Annotated[Path, typer.Argument(help="A backup, a folder of backups, or an exported .zip.")],
-    key: Annotated[str, typer.Option(help="The key that an exported archive must be signed with, in words.")] = "",
-    head: Annotated[list[str] | None, typer.Option(help="A head that the log must have, NUMBER:HASH.")] = None,
+    key: Annotated[str, typer.Option(help="The fingerprint of the key that must have signed the archive.")] = "",
+    head: Annotated[
+        list[str] | None, typer.Option(help="A log head, NUMBER:HASH, that the log must contain; may be repeated.")
+    ] = None,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Put a contest back into an empty place, from a backup or from an exported archive, and verify it."""
+    """Restore a contest from a backup or an export, and verify it. The folder must be empty."""
     from palestra.contest.archive import bring_back
 
     bring_back(_place(file, database, files), source, key, head or [])
@@ -275,11 +297,14 @@ def pack(
     file: FileArgument,
     out: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.")],
     language: Annotated[str, typer.Option(help="en or zh.")] = "en",
-    phase: Annotated[str, typer.Option("--phase", help="Which phase; without it, the first with a match.")] = "",
+    phase: Annotated[str, typer.Option("--phase", help="The phase; by default the first with a match.")] = "",
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Write the technical manual of a match: criteria, protocol, objects, drawings, cameras, interfaces, timetable."""
+    """Write the technical manual of a match.
+
+    It has the criteria, protocol, objects, drawings, cameras, interfaces and timetable.
+    """
     from palestra import console
     from palestra.contest.rules import read
     from palestra.web.views import manual
@@ -292,15 +317,15 @@ def pack(
 @app.command(epilog="Example: palestra contest rehearse contest.toml onsite red=scripted blue=do-nothing")
 def rehearse(
     file: FileArgument,
-    match: Annotated[str, typer.Argument(help="A phase with a match; or a match that was opened as a rehearsal.")],
-    entrants: Annotated[list[str], typer.Argument(help="TEAM=ENTRANT, as `palestra play` takes them.")],
-    cases: Annotated[str, typer.Option(help="Of a phase: practice or hidden.")] = "practice",
-    agreed: Annotated[bool, typer.Option("--agreed", help="In a match: sign for its referees, too.")] = False,
+    match: Annotated[str, typer.Argument(help="A phase with a match, or a match opened as a rehearsal.")],
+    entrants: Annotated[list[str], typer.Argument(help="TEAM=ENTRANT, as in `palestra play`.")],
+    cases: Annotated[str, typer.Option(help="Which cases of a phase to play: practice or hidden.")] = "practice",
+    agreed: Annotated[bool, typer.Option("--agreed", help="Sign for the referees of the match as well.")] = False,
     json: JsonOption = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Let programs play a match in the simulator in place of the robot, from the first case to the standing."""
+    """Rehearse a match in the simulator, up to the final ranking. Programs play in place of the robot."""
     from palestra import console
     from palestra.cli import rehearse as rehearsing
     from palestra.contest.rules import read
@@ -323,12 +348,14 @@ def rehearse(
 @app.command(epilog="Example: palestra contest link contest.toml olga")
 def link(
     file: FileArgument,
-    name: Annotated[str, typer.Argument(help="What they sign in with.")],
-    address: Annotated[str, typer.Option(envvar="PALESTRA_ADDRESS", help="The server's.")] = "http://127.0.0.1:8765",
+    name: Annotated[str, typer.Argument(help="The user name to sign in with.")],
+    address: Annotated[
+        str, typer.Option(envvar="PALESTRA_ADDRESS", help="The server's address.")
+    ] = "http://127.0.0.1:8765",
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Print a one-time link with which somebody chooses a new password: for an organiser who is locked out."""
+    """Print a one-time password reset link."""
     from palestra.contest.setup import reset_link
 
     secret = reset_link(_open(file, database, files, needs_tracks=False), name)

@@ -13,15 +13,19 @@ GUESSABLE = 1 << 64  # seeds below it can be tried out
 
 def make(
     track: TrackArgument,
-    folder: Annotated[Path, typer.Argument(help="Where to write; new or empty, or an unfinished run to go on with.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to write: new, empty, or an unfinished run to resume.")],
     size: Annotated[str, typer.Option(help="tiny, small or paper.")] = "tiny",
-    seed: Annotated[str, typer.Option(help="A number: the same one gives the same bytes. Or `random`.")] = "0",
-    without: Annotated[list[str] | None, typer.Option(help="Leave out a heavy part: images, or video.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write the data set's page (HTML).")] = None,
+    seed: Annotated[
+        str, typer.Option(help="Random seed: a number (the same seed gives the same bytes) or `random`.")
+    ] = "0",
+    without: Annotated[list[str] | None, typer.Option(help="Leave out images or video; may be repeated.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report about the data set (HTML).")] = None,
     language: LanguageOption = "en",
-    pack: Annotated[Path | None, typer.Option(help="Also pack what contestants get, without the truth (zip).")] = None,
+    pack: Annotated[
+        Path | None, typer.Option(help="Also pack what contestants get, without the ground truth (zip).")
+    ] = None,
 ) -> None:
-    """Write a synthetic data set in the track's real on-disk format."""
+    """Write synthetic data in the track's real on-disk format."""
     from palestra import console, registry
     from palestra.datasets import make as making
     from palestra.datasets import redact
@@ -71,15 +75,18 @@ def _seed(text: str, folder: Path) -> int:
 def view(
     track: TrackArgument,
     what: Annotated[
-        str, typer.Argument(help="`data` for the data set's page, `sheet` for pictures, a trial, or a sequence.")
+        str,
+        typer.Argument(
+            help="`data` for the data set's report, `sheet` for a contact sheet, or the id of a trial or sequence."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Where to write: .html for `data`, .mp4 for a sequence, .png for the rest.")
+        Path, typer.Option(help="The file to write: .html for `data`, .mp4 for a sequence, .png otherwise.")
     ],
     data: DataOption = None,
     language: LanguageOption = "en",
 ) -> None:
-    """Draw a data set: its page, a contact sheet, one trial with its truth, or a sequence as a film."""
+    """Show a data set: report, contact sheet, one trial, or a film. Trials are shown with their ground truth."""
     from palestra import console, registry
     from palestra.datasets import draw
 
@@ -94,12 +101,16 @@ def view(
 
 def starter(
     track: TrackArgument,
-    folder: Annotated[Path, typer.Argument(help="Where to write the kit; new or empty.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to write the kit to: new or empty.")],
     data: Annotated[
-        Path | None, typer.Option(help="Practice data to put in, all of it with its truth. Without it, tiny data.")
+        Path | None,
+        typer.Option(help="Practice data for the kit, ground truth included; by default tiny synthetic data."),
     ] = None,
 ) -> None:
-    """Write a starter kit: data, a template, a stand-alone scorer and a first solution to change."""
+    """Write a starter kit for contestants.
+
+    It has data, a template submission, a stand-alone scorer and a first solution to change.
+    """
     from palestra import console, registry
     from palestra.datasets import is_there, write_kit
 

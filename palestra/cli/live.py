@@ -33,22 +33,26 @@ def play(
         typer.Argument(help="Solutions, bundles (folder, .zip, .tar.gz), ws:// or http:// addresses; NAME=… names it."),
     ] = None,
     data: DataOption = None,
-    pace: Annotated[str, typer.Option(help="real: the wall clock. fast: the same in virtual time.")] = "real",
-    run: Annotated[Path | None, typer.Option(help="Where to record the run; a new folder by default.")] = None,
+    pace: Annotated[str, typer.Option(help="real: wall-clock time. fast: the same run in virtual time.")] = "real",
+    run: Annotated[Path | None, typer.Option(help="The folder to record the run in; by default a new one.")] = None,
     json: JsonOption = False,
-    report: Annotated[Path | None, typer.Option(help="Write a page with the result and its timeline (HTML).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report with the result and its timeline (HTML).")] = None,
     language: LanguageOption = "en",
     films: Annotated[Path | None, typer.Option(help="A folder for films of the cases (MP4).")] = None,
     settings: SetOption = [],  # noqa: B006 - Typer copies it
     listen: Annotated[str | None, typer.Option(help="HOST:PORT to listen on for `palestra.client`.")] = None,
     team: Annotated[list[str] | None, typer.Option(help="A team that connects there; may be repeated.")] = None,
-    lsl: Annotated[bool, typer.Option("--lsl", help="Also publish the stream by LSL and take answers there.")] = False,
-    patience: Annotated[float, typer.Option(help="Seconds for one answer where the rules set no limit.", min=0.1)] = 60,
-    memory: Annotated[float, typer.Option(help="GiB that each program may use.", min=0.1)] = 4,
+    lsl: Annotated[
+        bool, typer.Option("--lsl", help="Also publish the stream over LSL and accept answers there.")
+    ] = False,
+    patience: Annotated[
+        float, typer.Option(help="Time limit in seconds for one answer where the rules set none.", min=0.1)
+    ] = 60,
+    memory: Annotated[float, typer.Option(help="Memory limit per program in GiB.", min=0.1)] = 4,
     trusted: Annotated[bool, typer.Option("--trusted", help="Run programs without a sandbox if none works.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the resampling behind the intervals.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the bootstrap confidence intervals.", min=0)] = 0,
 ) -> None:
-    """Play a live track to one or more programs, exactly as the official run does."""
+    """Play a live track to programs, as the official run does."""
     from palestra import console, registry
     from palestra.cli import live_output
     from palestra.live import Guests, Play, play_live, read_live_data, require_live
@@ -86,11 +90,11 @@ def play(
 
 
 def register(
-    run: Annotated[Path, typer.Argument(help="The run that is under way.")],
+    run: Annotated[Path, typer.Argument(help="The folder of the run in progress.")],
     team: Annotated[str, typer.Argument(help="The entrant's name in that run.")],
     bundle: Annotated[Path, typer.Argument(help="The new version: a folder, .zip or .tar.gz.")],
 ) -> None:
-    """Register another version of a program, in a window between two testers."""
+    """Register a new version of a program between two testers."""
     from palestra import console
     from palestra.live import register_version
 
@@ -99,13 +103,15 @@ def register(
 
 
 def replay(
-    run: Annotated[Path, typer.Argument(help="A run of `palestra play`, or scores that `palestra score` kept.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run recorded by `palestra play`, or scores saved by `palestra score`.")
+    ],
     data: DataOption = None,
     json: JsonOption = False,
-    report: Annotated[Path | None, typer.Option(help="Write a page with a run's timeline (HTML).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report with the run's timeline (HTML).")] = None,
     language: LanguageOption = "en",
 ) -> None:
-    """Compute a Result again from what was recorded, tell whether it is the same, and show a run's timeline."""
+    """Recompute a Result from its recording and compare. Shows the run's timeline."""
     from palestra import console
     from palestra.cli import live_output
     from palestra.live import is_run, replay_live

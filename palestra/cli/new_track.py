@@ -10,14 +10,22 @@ from palestra.text import say
 
 
 def new_track(
-    name: Annotated[str, typer.Argument(help="What it is called: kebab-case or words. Its id is then NAME-v1.")],
+    name: Annotated[str, typer.Argument(help="The challenge's name in kebab-case or words; its id becomes NAME-v1.")],
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Where to write; new or empty. The name by default.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="The folder to write: new or empty; by default named after the challenge."
+        ),
     ] = None,
-    live: Annotated[bool, typer.Option("--live", help="A stream with deadlines, and a first bundle to play.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Make a live challenge: a stream with deadlines and a first bundle to play.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write a new challenge that works: track, data with its truth, a test, a contest file and a page to begin with."""
+    """Write a new challenge that works, to change into yours.
+
+    It has a track, data with its ground truth, a test, a contest file and a README.
+    """
     from palestra import console, registry
     from palestra.authoring import PLACE, named, write_track
     from palestra.contest.log import wall_clock

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
 TrackArgument = Annotated[str, typer.Argument(help="The id of a track; `palestra tracks` lists them.")]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="The data set's folder. Without it, a tiny one is made and used.")
+    Path | None,
+    typer.Option("--data", help="The data set's folder; by default a tiny synthetic one, made once and cached."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SetOption = Annotated[list[str], typer.Option("--set", help="NAME=VALUE, a setting; may be repeated.")]
+SetOption = Annotated[list[str], typer.Option("--set", help="NAME=VALUE, a setting of the track; may be repeated.")]
 LanguageOption = Annotated[
-    Literal["en", "zh"], typer.Option("--language", help="Of the page that is written, and of words in pictures.")
+    Literal["en", "zh"], typer.Option("--language", help="Language of the report and of words in pictures.")
 ]
 WordsOption = Annotated[
-    Literal["en", "zh"], typer.Option("--language", help="Of words in pictures. What is done stays without --again.")
+    Literal["en", "zh"],
+    typer.Option("--language", help="Language of words in pictures; finished pictures change only with --again."),
 ]
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="A benchmark protocol; `palestra bench TRACK --list` names them.")

@@ -29,7 +29,7 @@ def check(
     json: JsonOption = False,
     protocol: ProtocolOption = None,
 ) -> None:
-    """Tell whether a submission is in order. Needs no truth."""
+    """Validate a submission (no ground truth needed)."""
     from palestra import console, registry
     from palestra.scoring import collect, look_into
 
@@ -55,16 +55,18 @@ def score(
     submission: Annotated[Path, typer.Argument(help="The file, folder or archive to score.")],
     data: DataOption = None,
     json: JsonOption = False,
-    allow_missing: Annotated[bool, typer.Option(help="Charge gaps as the rules say, instead of refusing.")] = False,
-    entrant: Annotated[str | None, typer.Option(help="Whose it is; the file's name by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling behind the intervals.", min=0)] = 0,
+    allow_missing: Annotated[
+        bool, typer.Option(help="Score missing answers as the rules say instead of refusing them.")
+    ] = False,
+    entrant: Annotated[str | None, typer.Option(help="The entrant's name; by default the file's name.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed for the bootstrap confidence intervals.", min=0)] = 0,
     settings: SetOption = [],  # noqa: B006 - Typer copies it
     protocol: ProtocolOption = None,
-    scores_out: Annotated[Path | None, typer.Option(help="Keep each trial's scores (Parquet).")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page with curves and pictures (HTML).")] = None,
+    scores_out: Annotated[Path | None, typer.Option(help="Save each trial's scores (Parquet).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report with curves and pictures (HTML).")] = None,
     language: LanguageOption = "en",
 ) -> None:
-    """Check a submission, score it and print its Result."""
+    """Validate a submission, score it and print its Result."""
     from palestra import console, registry
     from palestra.scoring import collect
     from palestra.scoring import score as scoring
@@ -94,10 +96,12 @@ def score(
 
 
 def board(
-    runs: Annotated[list[Path], typer.Argument(help="Scores that `palestra score --scores-out` kept, one per team.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Scores saved by `palestra score --scores-out`, one file per team.")
+    ],
     json: JsonOption = False,
 ) -> None:
-    """Rank saved scores; who cannot be told apart shares a band."""
+    """Rank saved scores. Entrants that do not differ significantly share a band."""
     from palestra import console
     from palestra.scoring import leaderboard as boards
     from palestra.scoring import score_file
