@@ -137,7 +137,8 @@ def _require_port(serve: Serve) -> None:
 
 
 def _start_packing(place: Place) -> BaseProcess:
-    packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()), daemon=True)
+    # No daemon: such a process may not start others, and data for a starter kit is made in several.
+    packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()))
     start_process(packing)
     return packing
 

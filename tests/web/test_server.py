@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from palestra.contest.setup.init import begin
 from palestra.contest.setup.location import Place
 from palestra.errors import PalestraError
 from palestra.web import server as serving
@@ -47,6 +48,20 @@ def test_a_library_that_is_missing_is_named_before_anything_is_made(
 )
 def test_the_address_that_is_printed_can_be_opened(tmp_path: Path, host: str, address: str, shown: str) -> None:
     assert serving._shown(Serve(Place(tmp_path / "contest.toml"), host=host, port=80, address=address)) == shown
+
+
+def test_a_starter_kit_is_packed_where_no_tiny_data_was_ever_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data is made in several processes, which the packing process must be allowed to start."""
+    monkeypatch.setenv("PALESTRA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PALESTRA_WORKERS", "2")
+    place = Place(tmp_path / "contest.toml")
+    begin(place.file, ["gaze-prediction-v1"], "UTC", "tiny")
+    packing = serving._start_packing(place)
+    packing.join()
+    assert packing.exitcode == 0
+    assert "starter" in place.open().state.packs["gaze-prediction"]
 
 
 def server_that(run: Callable[[uvicorn.Server], None], monkeypatch: pytest.MonkeyPatch) -> serving._Server:
