@@ -1,6 +1,6 @@
-"""Kills at random moments under load: the server, a worker, the database's connections. Then everything is counted.
+"""Kills at random moments under load: the server, a worker, PostgreSQL, its connections. Then everything is counted.
 
-python -m benchmarks.faults [--kills 200] [--seed 0]        (under `python -m tests.postgres` also on PostgreSQL)
+python -m benchmarks.faults [--kills 200] [--seed 0]        (on SQLite, and on PostgreSQL where that is installed)
 
 Teams submit all the time, by the client that people use. After so many kills, everything is left to settle, and then:
 no event that was confirmed to a client is missing, none counts twice, every submission has a result or a named fault,
@@ -36,6 +36,7 @@ from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.records import Order
 from palestra.remote import Server
+from tests import postgres
 
 TEAMS = 6
 SETTLE_S = 240.0
@@ -59,27 +60,26 @@ def main() -> None:
     words.add_argument("--kills", type=int, default=200)
     words.add_argument("--seed", type=int, default=0)
     given = words.parse_args()
-    databases = ["", *([os.environ["PALESTRA_TEST_POSTGRES"]] if "PALESTRA_TEST_POSTGRES" in os.environ else [])]
-    for url in databases:
-        with tempfile.TemporaryDirectory(prefix="palestra-faults-") as name:
-            run(Path(name), given.kills, given.seed, fresh(url) if url else "")
-
-
-def fresh(url: str) -> str:
-    """A database of its own."""
-    name = f"faults_{os.getpid()}"
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    return str(make_url(url).set(database=name).render_as_string(hide_password=False))
+    with tempfile.TemporaryDirectory(prefix="palestra-faults-") as name:
+        run(Path(name), given.kills, given.seed)
+    programs = postgres.installed()
+    if programs is None:
+        print("   PostgreSQL is not installed, so there were no kills of it. To get it: apt-get install postgresql")
+        return
+    with tempfile.TemporaryDirectory(prefix="palestra-faults-") as name, postgres.Cluster(programs, {}) as cluster:
+        run(Path(name), given.kills, given.seed, cluster)
 
 
 def run(
-    folder: Path, kills: int, seed: int, database: str, names: Sequence[str] = ("server", "worker-1", "worker-2")
+    folder: Path,
+    kills: int,
+    seed: int,
+    cluster: postgres.Cluster | None = None,
+    names: Sequence[str] = ("server", "worker-1", "worker-2"),
 ) -> None:
     """Load, kill, settle, count; raises where something does not add up."""
     chance = random.Random(seed)
-    place = _prepare(folder, database)
+    place = _prepare(folder, cluster.address if cluster else "")
     contest = place.open()
     contest.act("bench", lambda state, now: list(sc.people(TEAMS)))
     tokens = [sc.token_of(contest, f"a{i}") for i in range(TEAMS)]
@@ -93,7 +93,8 @@ def run(
         ]
         for client in clients:
             client.start()
-        killed = _kill_on(place, processes, port, folder, kills, chance)
+        _until_one_is_in(tally)
+        killed = _kill_on(place, processes, port, folder, kills, chance, cluster)
         stop.set()
         for client in clients:
             client.join()
@@ -139,15 +140,19 @@ def _kill_on(
     folder: Path,
     kills: int,
     chance: random.Random,
+    cluster: postgres.Cluster | None,
 ) -> Counter[str]:
     """Kill something, start it again, at random moments."""
     done: Counter[str] = Counter()
-    targets = [*processes, *(["connections"] if place.database else [])]
+    targets = [*processes, *(["connections", "PostgreSQL"] if cluster else [])]
     while sum(done.values()) < kills:
         time.sleep(chance.uniform(0.1, 3.0))
         name = chance.choice(targets)
-        if name == "connections":
+        if cluster and name == "connections":
             _cut_connections(place.database)
+        elif cluster and name == "PostgreSQL":
+            cluster.crash()
+            cluster.start()
         else:
             _end(processes[name])
             processes[name] = _start(name, place, port, folder)
@@ -178,6 +183,15 @@ def _submit_on(address: str, token: str, folder: Path, tally: Tally, stop: threa
             with tally.lock:
                 tally.refused[str(error).split("(")[0][:80]] += 1
         stop.wait(chance.uniform(0.2, 1.0))
+
+
+def _until_one_is_in(tally: Tally) -> None:
+    """Kills of what has no work yet would show nothing."""
+    deadline = time.monotonic() + SETTLE_S
+    while not tally.sent:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"no submission was confirmed in {SETTLE_S:.0f} s: {tally.refused}")
+        time.sleep(0.1)
 
 
 def _settle(contest: Contest) -> None:

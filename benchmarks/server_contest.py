@@ -146,6 +146,8 @@ def serving(place: Place, workers: int = 0) -> Iterator[tuple[str, subprocess.Po
     ]
     if place.database:
         words += ["--database", place.database]
+    if place.files:
+        words += ["--files", place.files]
     with process(words, place.home / "serve.log") as child:
         address = f"http://127.0.0.1:{port}"
         until_up(address, child)

@@ -13,7 +13,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -32,7 +32,7 @@ def main(command: list[str]) -> int:
     if not command:
         sys.exit("usage: python -m tests.postgres [--hasty] COMMAND …")
     signal.signal(signal.SIGTERM, _leave)
-    programs = _programs()
+    programs = installed()
     if programs is None:
         print(
             "PostgreSQL is not installed, so its tests are left out. To get it: apt-get install postgresql",
@@ -62,7 +62,7 @@ def fresh_database(original: str = "") -> Iterator[str]:
             connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
-def _programs() -> Path | None:
+def installed() -> Path | None:
     """Where PostgreSQL's own programs lie: on the path, or where Debian puts them, the newest version first."""
     found = shutil.which("initdb")
     if found is not None:
@@ -73,50 +73,81 @@ def _programs() -> Path | None:
 
 @contextmanager
 def cluster(programs: Path, more: dict[str, str]) -> Iterator[str]:
-    """A running cluster that listens on a socket in a folder of its own; both are gone after."""
-    folder = Path(tempfile.mkdtemp(prefix="palestra-pg-", dir="/tmp"))  # a socket's path may have 107 bytes only
-    server = None
-    try:
-        who: dict[str, Any] = {"cwd": folder, "start_new_session": True}  # Ctrl-C is for the command, not for it
+    """The address of a running cluster, which is gone after."""
+    with Cluster(programs, more) as running:
+        yield running.address
+
+
+class Cluster:
+    """A running PostgreSQL that listens on a socket in a folder of its own; both are gone after."""
+
+    def __init__(self, programs: Path, more: dict[str, str]) -> None:
+        self._programs, self._more = programs, more
+        self._folder = Path(tempfile.mkdtemp(prefix="palestra-pg-", dir="/tmp"))  # a socket's path: 107 bytes at most
+        self._server: subprocess.Popen[bytes] | None = None
+        self._who: dict[str, Any] = {"cwd": self._folder, "start_new_session": True}  # Ctrl-C is for the command alone
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            shutil.chown(folder, "postgres")
-            who |= {"user": "postgres", "group": "postgres", "extra_groups": []}
-        _make(programs, folder, who)
-        server = _start(programs, folder, who, more)
-        yield f"postgresql://palestra@/postgres?host={folder}"
-    finally:
-        if server is not None:
-            server.send_signal(signal.SIGINT)  # "fast": clients are cut off, everything is written
-            server.wait()
-        shutil.rmtree(folder)
+            shutil.chown(self._folder, "postgres")
+            self._who |= {"user": "postgres", "group": "postgres", "extra_groups": []}
 
+    @property
+    def address(self) -> str:
+        return f"postgresql://palestra@/postgres?host={self._folder}"
 
-def _make(programs: Path, folder: Path, who: dict[str, Any]) -> None:
-    words = ["-D", folder / "data", "-U", "palestra", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
-    made = subprocess.run([programs / "initdb", *words], **who, capture_output=True, text=True)
-    if made.returncode:
-        sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
+    def __enter__(self) -> "Cluster":
+        try:
+            self._make()
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.send_signal(signal.SIGINT)  # "fast": clients are cut off, everything is written
+            self._server.wait()
+        shutil.rmtree(self._folder)
 
-def _start(programs: Path, folder: Path, who: dict[str, Any], more: dict[str, str]) -> "subprocess.Popen[bytes]":
-    settings = {"listen_addresses": "", "unix_socket_directories": folder, "max_connections": 300, **more}
-    words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    log = folder / "log"
-    # If even we are killed, the kernel tells the cluster to stop at once.
-    bound = partial(end_with_parent, os.getpid(), signal.SIGQUIT)
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            [programs / "postgres", "-D", folder / "data", *words],
-            **who, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=bound,
-        )  # fmt: skip
-    asked = [programs / "pg_isready", "-q", "-h", folder]
-    deadline = time.monotonic() + START_S
-    while subprocess.run(asked).returncode:
-        if server.poll() is not None or time.monotonic() > deadline:
-            server.kill()
-            sys.exit(f"PostgreSQL did not start:\n{log.read_text()}")
-        time.sleep(0.02)
-    return server
+    def crash(self) -> None:
+        """End it as a power cut would, all processes at once; what it had said was written must be there again."""
+        assert self._server is not None
+        first = self._server.pid
+        others = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        for process in (first, *map(int, others)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._server.wait()
+        while any(Path(f"/proc/{other}").exists() for other in others):  # until then, it would not start
+            time.sleep(0.01)
+
+    def _make(self) -> None:
+        words = ["-D", self._folder / "data", "-U", "palestra", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8"]
+        done = subprocess.run(
+            [self._programs / "initdb", *words, "--no-sync"], **self._who, capture_output=True, text=True
+        )
+        if done.returncode:
+            sys.exit(f"initdb failed:\n{done.stdout}{done.stderr}")
+
+    def start(self) -> None:
+        """Start it, also after a crash, and wait until it answers."""
+        settings = {"listen_addresses": "", "unix_socket_directories": self._folder, "max_connections": 300}
+        words = [word for name, value in (settings | self._more).items() for word in ("-c", f"{name}={value}")]
+        log = self._folder / "log"
+        # If even we are killed, the kernel tells the cluster to stop at once.
+        bound = partial(end_with_parent, os.getpid(), signal.SIGQUIT)
+        with log.open("ab") as output:
+            self._server = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._folder / "data", *words],
+                **self._who, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=bound,
+            )  # fmt: skip
+        asked = [self._programs / "pg_isready", "-q", "-h", self._folder]
+        deadline = time.monotonic() + START_S
+        while subprocess.run(asked).returncode:
+            if self._server.poll() is not None or time.monotonic() > deadline:
+                self._server.kill()
+                sys.exit(f"PostgreSQL did not start:\n{log.read_text()}")
+            time.sleep(0.02)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
