@@ -63,6 +63,9 @@ def serve(
     workers: Annotated[int, typer.Option(help="Workers started beside the server; 0: none.")] = 1,
     processes: Annotated[int, typer.Option(help="Processes of the server; more than one needs PostgreSQL.")] = 1,
     proxies: Annotated[str, typer.Option(help="Addresses of proxies before it, with commas.")] = "",
+    per_address: Annotated[
+        int, typer.Option("--connections-per-address", min=1, help="Open at once from one address: a hall has one.")
+    ] = 2_000,
     oidc_issuer: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="Sign-in elsewhere, by OIDC.")] = "",
     oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="Our name there.")] = "",
     oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="Our secret there.")] = "",
@@ -81,7 +84,7 @@ def serve(
 
         oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
         place = _place(file, database, files)
-        run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
+        run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs, per_address), console.say)
 
 
 @app.command(epilog="Example: palestra contest worker contest.toml --executor ray")
