@@ -76,6 +76,11 @@ def change_role(state: State, account: str, role: Role, reason: str) -> list[e.B
     return [e.RoleChanged(account, role, require_reason(reason))]
 
 
+def change_password(account: str, by_link: bool, keep_tokens: bool) -> list[e.Body]:
+    """Passwords are kept elsewhere; what became of the account's API tokens is told here."""
+    return [e.PasswordChanged(account, "kept" if keep_tokens else "ended", by_link)]
+
+
 def close_account(state: State, account: str, reason: str) -> list[e.Body]:
     one = _account(state, account)
     _require_other_organiser(state, account)
