@@ -69,6 +69,14 @@ def serve(
     oidc_issuer: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="Sign-in elsewhere, by OIDC.")] = "",
     oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="Our name there.")] = "",
     oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="Our secret there.")] = "",
+    private_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--private-addresses",
+            envvar="PALESTRA_PRIVATE_ADDRESSES",
+            help="Let sign-in elsewhere lead to this machine and its own network.",
+        ),
+    ] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server's log as lines of JSON.")] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
     database: DatabaseOption = "",
@@ -82,7 +90,7 @@ def serve(
         from palestra.web import Serve, run
         from palestra.web.site import Oidc
 
-        oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
+        oidc = Oidc(oidc_issuer, oidc_client, oidc_secret, private=private_addresses) if oidc_issuer else None
         place = _place(file, database, files)
         run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs, per_address), console.say)
 

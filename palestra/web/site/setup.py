@@ -18,6 +18,7 @@ class Oidc(msgspec.Struct, frozen=True):
     client_secret: str = ""  # empty: a public client, which PKCE alone protects
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     answer_s: float = ANSWER_S
+    private: bool = False  # whether the site may be on this machine or its own network
 
 
 @dataclass(frozen=True)
