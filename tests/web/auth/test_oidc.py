@@ -704,7 +704,7 @@ def test_a_certificate_is_checked_for_the_name_and_not_the_address(rebinding, tm
         if good:
             assert asyncio.run(oidc._fetch(Oidc(), "GET", url, dict))["issuer"] == provider.url
         else:
-            with pytest.raises(PalestraError, match="cannot be reached.*certificate"):
+            with pytest.raises(PalestraError, match=r"cannot be reached.*certificate"):
                 asyncio.run(oidc._fetch(Oidc(), "GET", url, dict))
 
 
