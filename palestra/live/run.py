@@ -52,12 +52,13 @@ class Play:
     seed: int = 0  # of the resampling behind the intervals
     watched: bool = True  # whether the terminal shows it
     follower: Follower | None = None
+    private: bool = True  # whether entrants that are dialled may be on this machine or its own network
 
     def terms(self, sittings: Iterable[Sitting]) -> Terms:
         """What programs get: time for all of it."""
         wall_s = sum(sitting.seconds + sitting.window_s for sitting in sittings) + SPARE_S
         limits = Limits(memory_bytes=self.memory_bytes, wall_s=wall_s, cpu_s=CORES * wall_s)
-        return Terms(limits, self.patience_s, self.trusted)
+        return Terms(limits, self.patience_s, self.trusted, self.private)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from palestra.errors import PalestraError
 from palestra.executors import held, start_process
 from palestra.parallel import end_with_parent
 from palestra.text import say
-from palestra.web.site import Oidc, Setup, Site
+from palestra.web.http_limits import Connections, HttpLimits, with_files
+from palestra.web.site import PER_ADDRESS, Oidc, Setup, Site
 
 STOP_S = 10  # that requests under way get when the server is stopped
 LIBRARIES = ("authlib", "joserfc", "tomlkit", "zxcvbn")  # of the extra `server`
@@ -48,12 +49,14 @@ class Serve:
     proxies: str = ""  # addresses of proxies whose word on who asks is taken
     oidc: Oidc | None = None
     json_logs: bool = False
+    per_address: int = PER_ADDRESS  # connections at the same time from one address
 
 
 def site_of(serve: Serve) -> Site:
     secure = serve.address.startswith("https://")
     place, address = serve.place, serve.address.rstrip("/")
-    return Site(place.open(), Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file))
+    setup = Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file, per_address=serve.per_address)
+    return Site(place.open(), setup)
 
 
 def run(serve: Serve, told: Callable[[str], None]) -> None:
@@ -153,16 +156,7 @@ def _pack(place: Place, parent: int) -> None:
 
 
 def _serve(serve: Serve, site: Site) -> None:
-    options: dict[str, Any] = {
-        "host": serve.host,
-        "port": serve.port,
-        "log_config": None,
-        "access_log": False,
-        "timeout_graceful_shutdown": STOP_S,
-        "proxy_headers": bool(serve.proxies),
-        "forwarded_allow_ips": serve.proxies or None,
-        "server_header": False,
-    }
+    options = options_of(serve, with_files(HttpLimits(per_address=serve.per_address)))
     if serve.processes > 1:
         site.contest.engine.dispose()
         os.environ[SETTINGS] = msgspec.json.encode(_plain(serve)).decode()
@@ -172,6 +166,22 @@ def _serve(serve: Serve, site: Site) -> None:
 
     _collect_seldom()
     _run_to_the_end(_Server(uvicorn.Config(create_app(site), **options)))
+
+
+def options_of(serve: Serve, limits: HttpLimits) -> dict[str, Any]:
+    """What uvicorn is told."""
+    return {
+        "host": serve.host,
+        "port": serve.port,
+        "http": Connections(limits, serve.proxies),
+        "ws": "none",  # nothing here speaks WebSocket, and its library would read messages of 16 MiB
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": STOP_S,
+        "proxy_headers": bool(serve.proxies),
+        "forwarded_allow_ips": serve.proxies or None,
+        "server_header": False,
+    }
 
 
 class _Server(uvicorn.Server):
@@ -211,7 +221,8 @@ def create() -> Any:
     _log_as(given.json_logs)
     _collect_seldom()
     place = Place(Path(given.file), given.database, given.files)
-    return create_app(site_of(Serve(place, address=given.address, oidc=given.oidc)))
+    serve = Serve(place, address=given.address, oidc=given.oidc, per_address=given.per_address)
+    return create_app(site_of(serve))
 
 
 class _Plain(msgspec.Struct, frozen=True):
@@ -221,11 +232,13 @@ class _Plain(msgspec.Struct, frozen=True):
     address: str
     oidc: Oidc | None
     json_logs: bool
+    per_address: int
 
 
 def _plain(serve: Serve) -> _Plain:
     place = serve.place
-    return _Plain(str(place.file.resolve()), place.database, place.files, serve.address, serve.oidc, serve.json_logs)
+    where = (str(place.file.resolve()), place.database, place.files)
+    return _Plain(*where, serve.address, serve.oidc, serve.json_logs, serve.per_address)
 
 
 def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import secrets
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ class Provider:
         }
         self.raw: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}  # path → what answers in place of it
         self.codes: dict[str, dict[str, str]] = {}
+        self.hosts: list[str] = []  # as which it was asked
         self.asked: list[str] = []  # paths, in the order they were asked for
 
     def sign_rs256(self, claims: dict[str, Any]) -> str:
@@ -97,7 +99,7 @@ class Provider:
 
 
 @contextmanager
-def running(now_s: int) -> Iterator[Provider]:
+def running(now_s: int, tls: ssl.SSLContext | None = None) -> Iterator[Provider]:
     """A provider that answers on a free port until the test is over."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -110,6 +112,7 @@ def running(now_s: int) -> Iterator[Provider]:
 
         def reply(self, form: dict[str, str]) -> None:
             provider.asked.append(self.path)
+            provider.hosts.append(self.headers["Host"])
             if self.path in provider.raw:
                 provider.raw[self.path](self)
                 return
@@ -120,6 +123,8 @@ def running(now_s: int) -> Iterator[Provider]:
             """Tests need no log of requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     provider = Provider(f"http://127.0.0.1:{server.server_address[1]}", now_s)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()

@@ -7,6 +7,6 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.accounts import passwords, rate_limit, tokens
-    from palestra.contest.accounts.rate_limit import Buckets
+    from palestra.contest.accounts.rate_limit import AtOnce, Buckets
 else:
     __getattr__ = lazy_exports(__name__)

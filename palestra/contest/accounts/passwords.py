@@ -56,11 +56,14 @@ def hashed(password: str, name: str, contest: Iterable[str] = ()) -> Hashed:
     return _hash(password)
 
 
-def set_password(connection: Connection, account: str, password: Hashed, now: int) -> None:
-    """Give an account its password. Who was signed in with the one before, or held a link to reset it, is out."""
+def set_password(connection: Connection, account: str, password: Hashed, now: int, keep_tokens: bool = False) -> None:
+    """Give an account its password. Who was signed in with the one before, or held a link to reset it, is out; and
+    whoever has a token, as somebody may have made one who knew the password."""
     connection.execute(delete(passwords).where(passwords.c.account == account))
     connection.execute(insert(passwords).values(account=account, hash=password, changed_at=now))
     tokens.revoke_all(connection, account, "session")
+    if not keep_tokens:
+        tokens.revoke_all(connection, account, "token")
     tokens.revoke_all(connection, account, "link", ("reset",))
 
 

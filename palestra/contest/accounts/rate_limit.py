@@ -1,5 +1,6 @@
-"""Slows down whoever tries too often: failed sign-ins in the database, for all server processes together; requests in
-memory, for one process. Nobody is shut out for good, least of all by a stranger. Times are milliseconds."""
+"""Slows down whoever tries too often: failed sign-ins in the database, for all server processes together; requests, and
+what is open at the same time, in memory, for one process. Nobody is shut out for good, least of all by a stranger.
+Times are milliseconds."""
 
 import hashlib
 import ipaddress
@@ -142,6 +143,32 @@ class Buckets:
         while self._full_at and next(iter(self._full_at.values())) <= now:
             self._full_at.popitem(last=False)
         return who in self._full_at or len(self._full_at) < self._most
+
+
+class AtOnce:
+    """How many of something each address has at the same time. It holds no more keys than there are of that."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: dict[str, int] = {}
+
+    def enter(self, address: str) -> bool:
+        """Whether there is room for one more; then it must be left again."""
+        who = network_of(address)
+        held = self._held.get(who, 0)
+        if held >= self._most:
+            return False
+        self._held[who] = held + 1
+        return True
+
+    def leave(self, address: str) -> None:
+        who = network_of(address)
+        self._held[who] -= 1
+        if not self._held[who]:
+            del self._held[who]
+
+    def __len__(self) -> int:
+        return len(self._held)
 
 
 def _wait_in_window(connection: Connection, what: str, now: int, limit: int, window_ms: int) -> int:

@@ -2,8 +2,10 @@
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 from typing import Literal
 
+from palestra.contest.decisions.confusables import look_alike
 from palestra.contest.log import Account, State, Team
 from palestra.contest.log import events as e
 from palestra.contest.rules import Role, Rules, require_reason, told
@@ -23,7 +25,8 @@ _BLANKS = dict.fromkeys(
 def require_name(text: str, what: Literal["account", "team"]) -> str:
     """A name that people give to something: one line, printable, not too long, not the system's."""
     name = require_line(text, say("the name of the team") if what == "team" else say("the name of the account"))
-    if folded(name.split(":")[0]).strip() in RESERVED:
+    start = folded(name.split(":")[0])
+    if any(look_alike(start, word, marks=False) for word in RESERVED):
         raise PalestraError(say("{name!r} is kept for the system. Choose another name.", name=name))
     return name
 
@@ -62,6 +65,7 @@ def make_account(state: State, account: str, name: str, role: Role, email: str =
         raise PalestraError(
             say("There is an account {name!r} already. Sign in with it, or choose another name.", name=name)
         )
+    _require_own_look(name, _officials(state), marks=False)
     return [e.AccountMade(account, name, role, clean(email)[:200])]
 
 
@@ -74,6 +78,11 @@ def change_role(state: State, account: str, role: Role, reason: str) -> list[e.B
             say("{name} is in a team, and nobody judges their own: they leave it first.", name=one.name)
         )
     return [e.RoleChanged(account, role, require_reason(reason))]
+
+
+def change_password(account: str, by_link: bool, keep_tokens: bool) -> list[e.Body]:
+    """Passwords are kept elsewhere; what became of the account's API tokens is told here."""
+    return [e.PasswordChanged(account, "kept" if keep_tokens else "ended", by_link)]
 
 
 def close_account(state: State, account: str, reason: str) -> list[e.Body]:
@@ -232,6 +241,24 @@ def _require_other_name(state: State, name: str, but: str = "") -> None:
     baselines = [whose.removeprefix("baseline:") for whose in sent if whose.startswith("baseline:")]
     if folded(name) in map(folded, [*taken, *baselines]):
         raise PalestraError(say("There is a team {name!r} already. Choose another name.", name=name))
+    _require_own_look(name, [*taken, *baselines], marks=True)
+    institution = state.rules().organiser
+    _require_own_look(name, [*_officials(state), institution.en, institution.zh], marks=False)
+
+
+def _officials(state: State) -> list[str]:
+    """Whose word counts: nobody else has a name like theirs."""
+    accounts = (one for one in state.accounts.values() if not one.closed)
+    return [one.name for one in accounts if one.role in ("organiser", "referee")]
+
+
+def _require_own_look(name: str, others: Iterable[str], marks: bool) -> None:
+    """No other name that people would take this one for, whatever letters it is spelled with."""
+    other = next((other for other in others if other and look_alike(name, other, marks)), None)
+    if other is not None:
+        raise PalestraError(
+            say("{name!r} looks like {other!r}, which is taken. Choose another name.", name=name, other=other)
+        )
 
 
 def _require_captain(state: State, team: str, by: str) -> Team:

@@ -73,6 +73,14 @@ class AccountClosed(_Body, frozen=True, tag="account.closed"):
     reason: str
 
 
+class PasswordChanged(_Body, frozen=True, tag="password.changed"):
+    """Somebody chose a new password; neither it nor anything made from it is here."""
+
+    account: str
+    tokens: Literal["ended", "kept"]  # the account's API tokens, as they chose
+    by_link: bool = False  # without the password before: with a one-time link
+
+
 class TeamMade(_Body, frozen=True, tag="team.made"):
     team: str
     name: str
@@ -377,6 +385,7 @@ Body = (
     | AccountMade
     | RoleChanged
     | AccountClosed
+    | PasswordChanged
     | TeamMade
     | DeclarationAccepted
     | TeamRenamed

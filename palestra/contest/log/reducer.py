@@ -90,6 +90,10 @@ def _closed(state: State, event: Event, body: e.AccountClosed) -> None:
     state.accounts[body.account].closed = True
 
 
+def _no_change(state: State, event: Event, body: e.PasswordChanged) -> None:
+    """Passwords are no part of the state: the log keeps that it happened."""
+
+
 def _team(state: State, event: Event, body: e.TeamMade) -> None:
     state.teams[body.team] = Team(
         body.team, body.name, body.captain, event.at, members=[body.captain], declared=body.declared,
@@ -331,6 +335,7 @@ _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.AccountMade: _account,
     e.RoleChanged: _role,
     e.AccountClosed: _closed,
+    e.PasswordChanged: _no_change,
     e.TeamMade: _team,
     e.DeclarationAccepted: _declared,
     e.TeamRenamed: _renamed,

@@ -129,7 +129,7 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
         with our_part():
             backends.choose()
             data = read_live_data(track, data_of(assignment), sheet_of(assignment))
-        order = Play(assignment.phase.pace, watched=False)
+        order = Play(assignment.phase.pace, watched=False, private=False)
         with submitted(assignment) as file:
             entry = _open(assignment.team, file, order, data.sittings, stack)
         try:
@@ -294,7 +294,7 @@ class _Stage:
 
     def run(self) -> tuple[Ending, Words, Played | None]:
         """How it ended, what is to be said of it, and what came of it where its results count."""
-        order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary)
+        order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary, private=False)
         with ExitStack() as stack:
             with our_part():
                 backends.choose()

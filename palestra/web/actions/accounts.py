@@ -33,11 +33,13 @@ class UseLink(msgspec.Struct, frozen=True):
     link: str
     name: str = ""  # of the first organiser
     password: str = ""
+    keep_tokens: bool = False  # API tokens that the account has
 
 
 class ChangePassword(msgspec.Struct, frozen=True):
     old: str
     new: str
+    keep_tokens: bool = False
 
 
 class MakeToken(msgspec.Struct, frozen=True):
@@ -168,9 +170,12 @@ def _use_link(site: Site, caller: Caller, data: UseLink) -> Done:
         password, account = _hashed(site, data.password, data.name), new_id("a")
         return _make_account(site, caller, account, data.name, "organiser", "", password, data.link)
     password = _hashed(site, data.password, site.state.accounts[link.account].name)
-    with writing(site.contest.engine) as connection:
+
+    def also(connection: Connection, _: object) -> None:
         _require_unused(tokens.use_once(connection, data.link, now, "reset"))
-        passwords.set_password(connection, link.account, password, now)
+        passwords.set_password(connection, link.account, password, now, data.keep_tokens)
+
+    site.contest.act(link.account, lambda *_: teams.change_password(link.account, True, data.keep_tokens), also)
     return Done(link.account, go="/sign-in")
 
 
@@ -181,7 +186,7 @@ def _require_unused(link: tokens.Key | None) -> None:
 
 @action("change-password", needs="read")
 async def change_password(site: Site, caller: Caller, data: ChangePassword) -> Done:
-    """Choose another password. All other sessions end."""
+    """Choose another password. All other sessions end, and API tokens, unless they are to be kept."""
 
     def change() -> Done:
         engine, viewer, now = site.contest.engine, caller.viewer, site.now
@@ -192,10 +197,16 @@ async def change_password(site: Site, caller: Caller, data: ChangePassword) -> D
             raise PalestraError(say("The old password is not right. Wait a moment, then try again."))
         rate_limit.end_sign_in(engine, viewer.name.lower(), caller.address, now)
         password = _hashed(site, data.new, viewer.name)
-        with writing(engine) as connection:
-            passwords.set_password(connection, viewer.account, password, now)
-            secret, _ = tokens.start_session(connection, viewer.account, now, caller.secret)
-        return Done(viewer.account, session=secret)
+        sessions: list[str] = []
+
+        def also(connection: Connection, _: object) -> None:
+            passwords.set_password(connection, viewer.account, password, now, data.keep_tokens)
+            sessions.append(tokens.start_session(connection, viewer.account, now, caller.secret)[0])
+
+        site.contest.act(
+            viewer.account, lambda *_: teams.change_password(viewer.account, False, data.keep_tokens), also
+        )
+        return Done(viewer.account, session=sessions[0])
 
     return await in_thread(change)
 

@@ -80,6 +80,17 @@ class Gate:
         if scope["method"] == "HEAD":
             send = _without_body(send)
         address = (scope["client"] or ("", 0))[0]
+        # Connections have this limit already; those that a proxy holds for many are told apart only here.
+        if not self.site.under_way.enter(address):
+            told = PalestraError(say("Too many requests at the same time from this address. Close some pages."))
+            await self._turn_away(scope, send, 429, told, 1)
+            return
+        try:
+            await self._let_in(scope, receive, send, address)
+        finally:
+            self.site.under_way.leave(address)
+
+    async def _let_in(self, scope: HTTPScope, receive: Receive, send: Send, address: str) -> None:
         path = scope["path"]
         if not path.startswith(UNMETERED) and (wait := self.site.buckets.take(address)):
             seconds = wait // 1000 + 1

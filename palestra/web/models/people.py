@@ -79,6 +79,7 @@ class LinkPage(msgspec.Struct, frozen=True, kw_only=True):
     role: str = "member"
     name: str = ""  # of an account that exists
     expires_at: int | None = None
+    has_tokens: bool = False
     spent: bool = False
 
 

@@ -195,6 +195,7 @@ def link(site: Site, request: Asked, secret: str) -> Response[str]:
         role="organiser" if key.scopes == ("found",) else account.role if account else "",
         name=account.name if account else "",
         expires_at=key.expires_at,
+        has_tokens=bool(keys.of(site.contest.engine, key.account, "token", site.now)),
     )
     return show(request, "link.html", view)
 

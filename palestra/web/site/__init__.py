@@ -8,7 +8,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.web.site.refusal import Refusal, Sent
     from palestra.web.site.rendering import STATIC, render
-    from palestra.web.site.setup import Oidc, Setup
+    from palestra.web.site.setup import PER_ADDRESS, Oidc, Setup
     from palestra.web.site.site import Site, in_thread
 else:
     __getattr__ = lazy_exports(__name__)

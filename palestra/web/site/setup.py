@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 REQUESTS_PER_S, BURST = 200.0, 1_000  # from one address, which may be that of a whole hall
+PER_ADDRESS = 2_000  # connections at the same time from one address: a whole hall, each with a live page
 ANSWER_S = 10.0  # for a whole answer of the site that people sign in through
 
 
@@ -17,6 +18,7 @@ class Oidc(msgspec.Struct, frozen=True):
     client_secret: str = ""  # empty: a public client, which PKCE alone protects
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     answer_s: float = ANSWER_S
+    private: bool = False  # whether the site may be on this machine or its own network
 
 
 @dataclass(frozen=True)
@@ -30,4 +32,5 @@ class Setup:
     oidc: Oidc | None = None
     requests_per_s: float = REQUESTS_PER_S
     burst: int = BURST
+    per_address: int = PER_ADDRESS
     file: Path | None = None  # contest.toml, whose comments are kept

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from palestra.contest import Also, Contest, Decide, Viewer
-from palestra.contest.accounts import Buckets
+from palestra.contest.accounts import AtOnce, Buckets
 from palestra.contest.boards import Boards
 from palestra.contest.log import Event, State
 from palestra.contest.storage import Uploads
@@ -25,6 +25,7 @@ class Site:
     feed: Feed = field(default_factory=Feed)
     boards: Boards = field(init=False)
     buckets: Buckets = field(init=False)
+    under_way: AtOnce = field(init=False)  # requests that are answered now, live pages among them
     boards_sent: dict[tuple[object, ...], tuple[str, bytes]] = field(default_factory=dict)  # see views/board_cache.py
     uploads: Uploads = field(init=False)
     doing: dict[str, asyncio.Future[Any]] = field(default_factory=dict)  # see actions/idempotency.py
@@ -33,6 +34,7 @@ class Site:
     def __post_init__(self) -> None:
         self.boards = Boards(self.contest)
         self.buckets = Buckets(self.setup.requests_per_s, self.setup.burst, self.contest.now)
+        self.under_way = AtOnce(self.setup.per_address)
         self.uploads = Uploads(self.contest.engine, self.setup.spool, self.contest.files, self.contest.now)
         self.runs = Runs(self.contest.engine)
 

@@ -485,6 +485,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "penalty.confirmed": message("Penalty confirmed"),
         "penalty.proposed": message("Penalty proposed"),
         "penalty.withdrawn": message("Penalty withdrawn"),
+        "password.changed": message("Password changed"),
         "phase.moved": message("Phase moved"),
         "program.restarted": message("Program restarted"),
         "promotion.confirmed": message("Promotion confirmed"),

@@ -73,7 +73,7 @@ def test_a_new_password_takes_the_place_of_the_old(engine, clock, watched):
     assert kept(engine, "a1")[1] == clock()
 
 
-def test_a_new_password_ends_sessions_and_reset_links_and_leaves_the_rest(engine, clock, watched):
+def test_a_new_password_ends_sessions_tokens_and_reset_links_and_leaves_the_rest(engine, clock, watched):
     with writing(engine) as connection:
         session, _ = tokens.start_session(connection, "a1", clock())
         others, _ = tokens.start_session(connection, "a2", clock())
@@ -83,7 +83,7 @@ def test_a_new_password_ends_sessions_and_reset_links_and_leaves_the_rest(engine
     give(engine, "a1", GOOD, clock())
     assert tokens.find(engine, "session", session, clock()) is None
     assert tokens.find(engine, "session", others, clock()) is not None
-    assert tokens.find(engine, "token", token, clock()) is not None
+    assert tokens.find(engine, "token", token, clock()) is None
     with writing(engine) as connection:
         assert tokens.use_once(connection, reset, clock(), "reset") is None
         assert tokens.use_once(connection, join, clock(), "join") is not None

@@ -4,24 +4,31 @@ import asyncio
 import base64
 import gzip
 import hmac
+import ipaddress
 import json
+import socket
+import ssl
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 import jwt
 import msgspec
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 
 from palestra.contest.storage.database import open_database, sqlite_address, writing
 from palestra.errors import PalestraError
+from palestra.sandbox import public_addresses
 from palestra.web.auth import oidc
 from palestra.web.auth.id_token import Identity, identity_of
 from palestra.web.site import Oidc
@@ -29,6 +36,7 @@ from tests.web.provider import CLIENT, OTHER_KEY, RSA_KEY, SECRET, Provider, pub
 
 NOW = 1_668_000_000_000
 BACK = "http://127.0.0.1:9/signin/back"
+NAME = "rebinds.example.org"
 DISCOVERY = "/.well-known/openid-configuration"
 
 
@@ -46,7 +54,7 @@ class SignIn:
 
     @property
     def settings(self) -> Oidc:
-        return Oidc(self.provider.url, CLIENT, SECRET)
+        return Oidc(self.provider.url, CLIENT, SECRET, private=True)
 
     def begin(self) -> oidc.Kept:
         self.url, self.kept = asyncio.run(oidc.begin(self.settings, BACK, NOW))
@@ -588,7 +596,7 @@ def test_a_connection_that_breaks_is_told(sign_in):
 
 
 def test_a_site_that_is_not_there_is_told(sign_in):
-    gone = Oidc("http://127.0.0.1:1", CLIENT)
+    gone = Oidc("http://127.0.0.1:1", CLIENT, private=True)
     with pytest.raises(PalestraError, match="cannot be reached"):
         asyncio.run(oidc.begin(gone, BACK, NOW))
 
@@ -637,3 +645,79 @@ def test_an_identity_keeps_its_account(tmp_path):
         assert oidc.account_of(connection, msgspec.structs.replace(lin, name="li", email="x@y")) == "account-1"
         assert oidc.account_of(connection, elsewhere) is None
     engine.dispose()
+
+
+# Addresses
+
+
+def test_a_site_beside_the_server_is_not_asked_unless_that_is_allowed(provider):
+    with pytest.raises(PalestraError, match=r"leads to 127\.0\.0\.1.*--private-addresses"):
+        asyncio.run(oidc.begin(Oidc(provider.url, CLIENT, SECRET), BACK, NOW))
+    assert provider.asked == []
+
+
+def test_a_site_does_not_send_us_to_an_address_of_our_own_network(sign_in, monkeypatch):
+    """What it says of itself is a stranger's word."""
+    kept = sign_in.begin()
+    asked = []
+
+    def looked_up(host, port, **how):
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    settings = Oidc("https://id.example.org", CLIENT, SECRET)
+    with pytest.raises(PalestraError, match=r"keys\.example\.org leads to 169\.254\.169\.254"):
+        asyncio.run(oidc._fetch(settings, "GET", "https://keys.example.org/jwks", dict))
+    assert asked == ["keys.example.org"] and kept
+
+
+@pytest.fixture
+def rebinding(monkeypatch):
+    """A name that leads to a provider when it is first looked up, and nowhere when it is looked up again. Loopback is
+    the public network here: what was looked at is noted."""
+    seen, find = [], socket.getaddrinfo
+
+    def looked_up(host, *more, **how):
+        return find("127.0.0.1" if host in (NAME, NAME.encode()) and not seen else host, *more, **how)
+
+    monkeypatch.setattr(public_addresses, "is_public", lambda address: not seen.append(address))
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    return seen
+
+
+def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(provider, rebinding):
+    port = urlsplit(provider.url).port
+    about = asyncio.run(oidc._fetch(Oidc(), "GET", f"http://{NAME}:{port}{DISCOVERY}", dict))
+    assert about["issuer"] == provider.url and rebinding == ["127.0.0.1"]
+    assert provider.hosts == [f"{NAME}:{port}"]
+
+
+@pytest.mark.parametrize(("named", "good"), [(NAME, True), ("other.example.org", False), ("127.0.0.1", False)])
+def test_a_certificate_is_checked_for_the_name_and_not_the_address(rebinding, tmp_path, monkeypatch, named, good):
+    file = certificate(tmp_path / "cert.pem", named)
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    theirs.load_cert_chain(file)
+    monkeypatch.setattr(oidc, "_tls", lambda: ssl.create_default_context(cafile=file))
+    with running(NOW // 1000, theirs) as provider:
+        url = f"https://{NAME}:{urlsplit(provider.url).port}{DISCOVERY}"
+        if good:
+            assert asyncio.run(oidc._fetch(Oidc(), "GET", url, dict))["issuer"] == provider.url
+        else:
+            with pytest.raises(PalestraError, match=r"cannot be reached.*certificate"):
+                asyncio.run(oidc._fetch(Oidc(), "GET", url, dict))
+
+
+def certificate(file, name):
+    """Key and certificate of a host, signed by itself."""
+    key, day = ec.generate_private_key(ec.SECP256R1()), timedelta(days=1)
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a host of a test")])
+    with suppress(ValueError):
+        name = x509.IPAddress(ipaddress.ip_address(name))
+    names = x509.SubjectAlternativeName([name if isinstance(name, x509.IPAddress) else x509.DNSName(name)])
+    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(datetime.now(UTC) - day).not_valid_after(datetime.now(UTC) + day)
+    signed = made.add_extension(names, critical=False).sign(key, SHA256())
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + signed.public_bytes(Encoding.PEM))
+    return file
