@@ -72,11 +72,14 @@ def scale_of(estimates: Sequence[Estimate | None], better: str) -> Scale | None:
 
 
 def whisker(estimate: Estimate | None, scale: Scale | None, label: str) -> Markup:
-    """A number as a dot and its interval as a bar with ends; an arrow where it lies beyond the scale."""
+    """A number as a dot and its interval as a bar with ends; an arrow where it lies beyond the scale.
+
+    A new best moves every whisker of a board. What moves has a line of its own, for who watches is sent whole lines.
+    """
     if estimate is None or scale is None or not math.isfinite(estimate.value):
         return Markup("")
     at = scale.share(estimate.value)
-    parts = ['<line class="ground" x1="0" x2="100%" y1="50%" y2="50%"/>']
+    parts = []
     if estimate.low is not None and estimate.high is not None:
         low, high = scale.share(estimate.low), scale.share(estimate.high)
         parts.append(f'<line class="bar" x1="{low:.2f}%" x2="{high:.2f}%" y1="50%" y2="50%"/>')
@@ -86,7 +89,10 @@ def whisker(estimate: Estimate | None, scale: Scale | None, label: str) -> Marku
         parts.append(f'<circle cx="{at:.2f}%" cy="50%" r="4"/>')
     else:
         parts.append(_arrow(right=estimate.value > scale.high))
-    return Markup(f'<svg class="whisker" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>')
+    return Markup(
+        f'<svg class="whisker" role="img" aria-label="{escape(label)}">'
+        f'<line class="ground" x1="0" x2="100%" y1="50%" y2="50%"/>\n{"".join(parts)}\n</svg>'
+    )
 
 
 def _end(at: float) -> str:
