@@ -1,6 +1,7 @@
-"""How many processes may work side by side, and how they end with their parent."""
+"""How many processes may work side by side, how they end with their parent, and how seldom they look for garbage."""
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -27,3 +28,10 @@ def end_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:  # it ended before we asked
         os._exit(1)
+
+
+def collect_seldom() -> None:
+    """A thousand viewers are a million objects, none of them garbage: a search through all of them stops the server
+    for a tenth of a second. A search through ten thousand new ones is not felt. Modules that are loaded are no garbage
+    either: to look for some takes a sixth of a server's start."""
+    gc.set_threshold(10_000, 50, 100)

@@ -103,6 +103,9 @@ def serve(
         raise PalestraError(say("Several server processes hear of each other through PostgreSQL: give --database too."))
     with _stopped_in_good_order(with_parent):
         from palestra import console
+        from palestra.parallel import collect_seldom
+
+        collect_seldom()
         from palestra.web import Serve, run
         from palestra.web.site import Oidc
 

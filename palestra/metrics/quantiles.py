@@ -3,8 +3,11 @@
 The share p is exact: 0.95 means 95/100, so that of 20 values P95 is the 19th, whatever 0.95·20 is in floating point.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -12,10 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from palestra.parallel import usable_cores
+
 Floats = NDArray[np.float64]
 Share = float | str | Decimal | Fraction
 
 CHUNK_VALUES = 65_536  # half a megabyte: each chunk is looked at several times while it is in the cache
+BLOCK_VALUES = 1 << 20  # what a thread takes at a time
 DIRECT_VALUES = 200_000  # up to here np.partition is as fast as anything
 DIRECT_SHARES = 8  # beyond this many positions, too
 SAMPLE_VALUES = 65_536
@@ -91,6 +97,12 @@ class _Bracket:
         if inside and self.low < self.high:
             self.kept.append(chunk.compress(at_least))
 
+    def add(self, other: _Bracket) -> None:
+        """What was found in other values for the same bracket."""
+        self.below += other.below
+        self.inside += other.inside
+        self.kept += other.kept
+
     def value(self, values: Floats) -> float:
         if not self.below < self.position <= self.below + self.inside:
             return float(_partitioned(values, [self.position])[0])
@@ -103,13 +115,25 @@ def _bracketed(values: Floats, positions: Sequence[int]) -> Floats:
     """One pass: a sorted sample brackets each position, and only the values inside a bracket are kept and ordered."""
     drawn = np.random.default_rng(0).integers(len(values), size=SAMPLE_VALUES)  # random, so no period can mislead it
     sample = values[drawn]
-    brackets = {place: _bracket(sample, place, len(values)) for place in positions}
+    brackets = [_bracket(sample, place, len(values)) for place in dict.fromkeys(positions)]
+    blocks = (values[start : start + BLOCK_VALUES] for start in range(0, len(values), BLOCK_VALUES))
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        for found in pool.map(lambda block: _looked_at(block, brackets), blocks):
+            for bracket, part in zip(brackets, found, strict=True):
+                bracket.add(part)
+    known = {bracket.position: bracket.value(values) for bracket in brackets}
+    return np.array([known[place] for place in positions])
+
+
+def _looked_at(block: Floats, brackets: Sequence[_Bracket]) -> list[_Bracket]:
+    """What a block of the values has of each bracket."""
+    found = [_Bracket(one.position, one.low, one.high) for one in brackets]
     at_least, at_most = np.empty(CHUNK_VALUES, dtype=bool), np.empty(CHUNK_VALUES, dtype=bool)
-    for start in range(0, len(values), CHUNK_VALUES):
-        chunk = values[start : start + CHUNK_VALUES]
-        for bracket in brackets.values():
+    for start in range(0, len(block), CHUNK_VALUES):
+        chunk = block[start : start + CHUNK_VALUES]
+        for bracket in found:
             bracket.look_at(chunk, at_least[: len(chunk)], at_most[: len(chunk)])
-    return np.array([brackets[place].value(values) for place in positions])
+    return found
 
 
 def _bracket(sample: Floats, place: int, count: int) -> _Bracket:

@@ -11,6 +11,8 @@ from litestar.datastructures import State as AppState
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 from litestar.static_files import create_static_files_router
 
 from palestra.contest.accounts import rate_limit, tokens
@@ -40,13 +42,22 @@ def create_app(site: Site) -> Litestar:
     return house(routed(), site)
 
 
+class _Msgspec(Litestar):
+    """Litestar for records of msgspec alone. It would load pydantic and attrs too, where they happen to be installed,
+    which takes a tenth of a start."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        return [*plugins, MsgspecDIPlugin()]
+
+
 def routed() -> Litestar:
     """All routes, of no contest yet. They are the same for every contest, and putting them together takes long."""
     routes = [*PAGES, *DESK, *MATCHES, *HALL, *OUTSIDE, *READS, *action_routes(), *TRANSFERS, *OPERATING, do, live]
     for route in routes:
         route.responses = {**PROBLEMS, **(route.responses or {})}
     static = create_static_files_router("/static", [STATIC], cache_control=None, include_in_schema=False)
-    return Litestar(
+    return _Msgspec(
         [*routes, static],
         before_request=require_own_form,
         dependencies={"site": Provide(_site, sync_to_thread=False)},

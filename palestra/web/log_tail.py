@@ -3,11 +3,8 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
 
 from litestar.channels import ChannelsPlugin
-from litestar.channels.backends.psycopg import PsycoPgChannelsBackend
-from psycopg import Error as PostgresError
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
@@ -15,7 +12,6 @@ from palestra.contest import LIVE_CHANNEL, LOG_CHANNEL
 from palestra.web.site import Site
 
 LOOK_S = 0.01  # between two looks at SQLite, which wakes nobody
-RETRY_S = 1.0  # between two tries to listen again
 LONGEST_S = 5.0  # without taking in what there is: a notice may be lost with its connection
 
 log = logging.getLogger("palestra.web")
@@ -25,32 +21,10 @@ def channels_of(engine: Engine) -> ChannelsPlugin | None:
     """How server processes hear of each other; nothing on SQLite."""
     if engine.dialect.name != "postgresql":
         return None
+    from palestra.web.postgres_channels import ReturningChannels  # its driver takes longer to load than all of SQLite
+
     address = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return ChannelsPlugin(_Returning(address), channels=[LOG_CHANNEL, LIVE_CHANNEL])
-
-
-class _Returning(PsycoPgChannelsBackend):
-    """Listens again when its connection was lost, which Litestar's own does not."""
-
-    async def stream_events(self) -> AsyncGenerator[tuple[str, bytes], None]:
-        while True:
-            try:
-                async for said in super().stream_events():
-                    yield said
-            except PostgresError as error:
-                log.warning("the database is not heard any more: %s", error)
-            await self._listen_again()
-            yield LOG_CHANNEL, b""  # what was said meanwhile is looked up
-
-    async def _listen_again(self) -> None:
-        wanted, self._subscribed_channels = self._subscribed_channels, set()
-        while True:
-            try:
-                await self.on_startup()
-                return await self.subscribe(wanted)
-            except PostgresError as error:
-                log.warning("the database does not answer: %s", error)
-                await asyncio.sleep(RETRY_S)
+    return ChannelsPlugin(ReturningChannels(address), channels=[LOG_CHANNEL, LIVE_CHANNEL])
 
 
 class _Watched:

@@ -1,6 +1,5 @@
 """Starts the server of a contest, with workers beside it, and stops them in good order."""
 
-import gc
 import logging
 import os
 import signal
@@ -9,13 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvicorn
@@ -26,10 +26,13 @@ from palestra.contest.log import clock
 from palestra.contest.setup import Place, first_link, pack_data, unpacked, without_data
 from palestra.errors import PalestraError
 from palestra.executors import held, start_process
-from palestra.parallel import end_with_parent
+from palestra.parallel import collect_seldom, end_with_parent
 from palestra.text import say
 from palestra.web.http_limits import Connections, HttpLimits, with_files
 from palestra.web.site import PER_ADDRESS, Oidc, Setup, Site
+
+if TYPE_CHECKING:
+    from litestar import Litestar
 
 STOP_S = 10  # that requests under way get when the server is stopped
 LIBRARIES = ("authlib", "joserfc", "tomlkit", "zxcvbn")  # of the extra `server`
@@ -59,12 +62,33 @@ def site_of(serve: Serve) -> Site:
     return Site(place.open(), setup)
 
 
+def open_app(serve: Serve) -> tuple[Site, Callable[[], "Litestar"]]:
+    """A site, and what makes its server. The routes are put together while the contest is read from the disk."""
+    beside = ThreadPoolExecutor(1)
+    routes = beside.submit(_routes)
+    beside.shutdown(wait=False)
+    site = site_of(serve)
+
+    def app() -> "Litestar":
+        from palestra.web.app import house
+
+        return house(routes.result(), site)
+
+    return site, app
+
+
+def _routes() -> "Litestar":
+    from palestra.web.app import routed
+
+    return routed()
+
+
 def run(serve: Serve, told: Callable[[str], None]) -> None:
     """Serve until told to stop."""
     _log_as(serve.json_logs)
     _require_libraries()
     _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
-    site = site_of(serve)
+    site, app = open_app(serve)
     shown = _shown(serve)
     clock.hand_down(site.contest.now)
     for line in _warnings(serve, site, f"{shown}/desk/rules"):
@@ -80,7 +104,7 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
             children += [_start_worker(serve) for _ in range(serve.workers)]
             watch.start()
         told(f"Open {shown} in a browser. Ctrl-C stops the server.")
-        _serve(serve, site)
+        _serve(serve, site, app)
     finally:
         stopping.set()
         if watch.is_alive():
@@ -148,6 +172,7 @@ def _start_packing(place: Place) -> BaseProcess:
 
 def _pack(place: Place, parent: int) -> None:
     """In a process of its own: it may take long, nobody need wait for it, and it can be ended at any moment."""
+    os.nice(19)  # a worker that gets ready and the pages come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the server ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent(parent)
@@ -155,17 +180,14 @@ def _pack(place: Place, parent: int) -> None:
     pack_data(place, place.open(), console.say)
 
 
-def _serve(serve: Serve, site: Site) -> None:
+def _serve(serve: Serve, site: Site, app: Callable[[], "Litestar"]) -> None:
     options = options_of(serve, with_files(HttpLimits(per_address=serve.per_address)))
     if serve.processes > 1:
         site.contest.engine.dispose()
         os.environ[SETTINGS] = msgspec.json.encode(_plain(serve)).decode()
         uvicorn.run("palestra.web.server:create", factory=True, workers=serve.processes, **options)
         return
-    from palestra.web.app import create_app
-
-    _collect_seldom()
-    _run_to_the_end(_Server(uvicorn.Config(create_app(site), **options)))
+    _run_to_the_end(_Server(uvicorn.Config(app(), **options)))
 
 
 def options_of(serve: Serve, limits: HttpLimits) -> dict[str, Any]:
@@ -207,19 +229,13 @@ def _run_to_the_end(server: _Server) -> None:
         raise PalestraError(say("The server could not start; why stands above.")) from None
 
 
-def _collect_seldom() -> None:
-    """A thousand viewers are a million objects, none of them garbage: a search through all of them stops the server
-    for a tenth of a second. A search through ten thousand new ones is not felt."""
-    gc.set_threshold(10_000, 50, 100)
-
-
 def create() -> Any:
     """The server in one of several processes; what it serves is in the environment."""
     from palestra.web.app import create_app
 
     given = msgspec.json.decode(os.environ[SETTINGS], type=_Plain)
     _log_as(given.json_logs)
-    _collect_seldom()
+    collect_seldom()
     place = Place(Path(given.file), given.database, given.files)
     serve = Serve(place, address=given.address, oidc=given.oidc, per_address=given.per_address)
     return create_app(site_of(serve))
@@ -245,7 +261,7 @@ def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:
     place = serve.place
     words = ["contest", "worker", str(place.file), "--with-parent"]
     environment = {**os.environ, "PALESTRA_DATABASE": place.database, "PALESTRA_FILES": place.files}
-    return subprocess.Popen([sys.executable, "-m", "palestra.cli.app", *words], env=environment)
+    return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment)
 
 
 def _keep_alive(

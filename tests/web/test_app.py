@@ -120,3 +120,18 @@ def test_the_server_has_every_action_that_is_declared() -> None:
     code = "import sys, palestra.web.app; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert {"palestra.web.actions.desk", "palestra.web.match.opening"} <= declaring <= set(found.stdout.split())
+
+
+ROUTED = """
+import sys
+import palestra.web.server
+from palestra.web.app import routed
+routed()
+print(*sys.modules)
+"""
+
+
+def test_a_server_starts_without_the_libraries_that_most_contests_never_use() -> None:
+    loaded = subprocess.run([sys.executable, "-c", ROUTED], capture_output=True, text=True, check=True).stdout.split()
+    assert "litestar" in loaded
+    assert not {"pydantic", "psycopg", "authlib", "joserfc", "httpx", "alembic", "cv2"} & {*loaded}

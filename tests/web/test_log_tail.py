@@ -10,7 +10,7 @@ from palestra.contest.contest import Contest
 from palestra.contest.log import events as e
 from palestra.contest.storage.database import connect, reading
 from palestra.text import Words
-from palestra.web import log_tail
+from palestra.web import log_tail, postgres_channels
 from tests.web.conftest import World
 
 SOON_S = 60  # a limit for what hangs
@@ -29,7 +29,7 @@ def other(world: World) -> Iterator[Contest]:
 def _woken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not woken would take it in at last by looking; not here."""
     monkeypatch.setattr(log_tail, "LONGEST_S", 10 * SOON_S)
-    monkeypatch.setattr(log_tail, "RETRY_S", 0.01)
+    monkeypatch.setattr(postgres_channels, "RETRY_S", 0.01)
 
 
 def announce(contest: Contest, name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
@@ -21,10 +21,12 @@ from palestra.contest.workers import copies
 from palestra.errors import PalestraError, Refused
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Track
-from palestra.report import page as report
 from palestra.scoring import Scored, Sheet, collect, score_file
 from palestra.scoring import score as scoring
 from palestra.text import Words, say, words_of
+
+if TYPE_CHECKING:
+    from palestra.report import page as report
 
 MESSAGE = 2_000  # characters of what a contestant is told
 
@@ -189,6 +191,8 @@ def made(assignment: Assignment, track: Track, scored: Scored, marks: copies.Fin
 
 def write_report(assignment: Assignment) -> Outcome:
     """The pages of a result, from the scores of its trials."""
+    from palestra.report import page as report  # with OpenCV, which a result need not wait for
+
     files, track = Files.open(assignment.files), track_of(assignment.phase)
     with files.local(assignment.file, "scores.parquet") as file:
         scored = score_file.load(file)
@@ -222,7 +226,9 @@ def _parquet(scored: Scored) -> bytes:
         return (Path(folder) / "scores.parquet").read_bytes()
 
 
-def _page(files: Files, page: report.Page) -> str:
+def _page(files: Files, page: "report.Page") -> str:
+    from palestra.report import page as report
+
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         report.write_page(page, file, "both")

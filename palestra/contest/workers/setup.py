@@ -3,6 +3,7 @@
 import logging
 import os
 import tempfile
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Literal
 
@@ -11,13 +12,13 @@ from palestra.contest import Contest
 from palestra.contest.setup import Place
 from palestra.contest.workers import predict
 from palestra.contest.workers.jobs import do, warm_up
+from palestra.contest.workers.score import Assignment
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.entrants import bundle
 from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
 
 Kind = Literal["process", "ray"]
-WARM = 2  # processes that are made ready before there is anything to do
 CHECKS = 1  # processes that only check: what is handed in is looked at though long jobs run
 log = logging.getLogger(__name__)
 
@@ -39,9 +40,22 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
         "run": pinned,
     }
     for one in (executors["check"], main):
-        for _ in range(min(one.capacity, WARM)):
-            one.submit(warm_up, desk.warm_up())
+        _make_ready(one, desk.warm_up())
     return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+
+
+def _make_ready(executor: Executor, looks: list[Assignment]) -> None:
+    """One process gets ready for what comes first, and a second one only then: side by side both would take longer. The
+    first may get one of the two looks that follow, and has nothing to do for it."""
+
+    def go_on(done: Future[None]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            for _ in range(2):
+                executor.submit(warm_up, looks)
+
+    first = executor.submit(warm_up, looks)
+    if executor.capacity > 1:
+        first.add_done_callback(go_on)
 
 
 def _cluster(address: str | None, capacity: int | None) -> RayExecutor:

@@ -1,7 +1,7 @@
 """Signing in through another site, where the organiser has set one up."""
 
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -17,8 +17,11 @@ from palestra.errors import Missing, PalestraError
 from palestra.text import say
 from palestra.web.actions import Done
 from palestra.web.api import keep_session
-from palestra.web.auth import Caller, Identity, address_of, caller_of, oidc
+from palestra.web.auth import Caller, address_of, caller_of
 from palestra.web.site import Oidc, Site, in_thread
+
+if TYPE_CHECKING:
+    from palestra.web.auth import Identity
 
 COOKIE = "palestra_outside"
 SEAL = "outside.seal"  # the setting that has the secret which cookies are sealed with
@@ -33,6 +36,8 @@ def _settings(site: Site) -> Oidc:
 @get("/sign-in/outside", include_in_schema=False)
 async def leave(site: Site, request: Request[Any, Any, Any]) -> Response[Any]:
     """Send the browser to the other site."""
+    from palestra.web.auth import oidc  # its libraries take a tenth of a server's start, and few contests need them
+
     settings = _settings(site)
     url, kept = await oidc.begin(settings, f"{address_of(site, request)}/sign-in/back", site.now)
     seal = await in_thread(lambda: seal_of(site))
@@ -47,6 +52,8 @@ async def leave(site: Site, request: Request[Any, Any, Any]) -> Response[Any]:
 @get("/sign-in/back", include_in_schema=False)
 async def back(site: Site, request: Request[Any, Any, Any]) -> Response[Any]:
     """Take in who comes back from there."""
+    from palestra.web.auth import oidc
+
     settings = _settings(site)
     seal = await in_thread(lambda: seal_of(site))
     kept = oidc.unseal(request.cookies.get(COOKIE, ""), seal)
@@ -58,7 +65,9 @@ async def back(site: Site, request: Request[Any, Any, Any]) -> Response[Any]:
     return response
 
 
-def _sign_in(site: Site, caller: Caller, identity: Identity) -> Done:
+def _sign_in(site: Site, caller: Caller, identity: "Identity") -> Done:
+    from palestra.web.auth import oidc
+
     with reading(site.contest.engine) as connection:
         account = oidc.account_of(connection, identity)
     if account is None:
@@ -70,8 +79,10 @@ def _sign_in(site: Site, caller: Caller, identity: Identity) -> Done:
     return Done(account, session=secret)
 
 
-def _make_account(site: Site, identity: Identity) -> str:
+def _make_account(site: Site, identity: "Identity") -> str:
     """A new member, under the name that the other site gave, or one like it that is free."""
+    from palestra.web.auth import oidc
+
     account = new_id("a")
 
     def also(connection: Connection, _: object) -> None:
@@ -85,7 +96,7 @@ def _make_account(site: Site, identity: Identity) -> str:
     return account
 
 
-def _free_name(state: State, identity: Identity) -> str:
+def _free_name(state: State, identity: "Identity") -> str:
     name = (identity.name or identity.email.partition("@")[0] or "member")[: teams.LONGEST_NAME - 6]
     return name if name.lower() not in state.names else f"{name}-{secrets.token_hex(2)}"
 

@@ -1,6 +1,7 @@
 """Small drawings inside a line of text, as SVG: how a score went, and a number with its interval.
 
 Positions are attributes and colours come from the page's style sheet, so a strict content policy lets them through.
+Numbers need no escaping, and Markup.format would ask each of them: a board of fifty teams has some four hundred.
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from palestra.records import Estimate
 
@@ -33,10 +34,12 @@ def sparkline(values: Sequence[float], better: str, label: str) -> Markup:
     ]
     best = heights.index(max(heights))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    (best_x, best_y), (last_x, last_y) = points[best], points[-1]
     return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}"><polyline points="{}"/>'
-        '<circle class="best" cx="{:.1f}" cy="{:.1f}" r="2.4"/><circle cx="{:.1f}" cy="{:.1f}" r="2.4"/></svg>'
-    ).format(WIDTH, HEIGHT, label, line, *points[best], *points[-1])
+        f'<svg class="spark" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
+        f'<polyline points="{line}"/><circle class="best" cx="{best_x:.1f}" cy="{best_y:.1f}" r="2.4"/>'
+        f'<circle cx="{last_x:.1f}" cy="{last_y:.1f}" r="2.4"/></svg>'
+    )
 
 
 @dataclass(frozen=True)
@@ -69,35 +72,36 @@ def scale_of(estimates: Sequence[Estimate | None], better: str) -> Scale | None:
 
 
 def whisker(estimate: Estimate | None, scale: Scale | None, label: str) -> Markup:
-    """A number as a dot and its interval as a bar with ends; an arrow where it lies beyond the scale."""
+    """A number as a dot and its interval as a bar with ends; an arrow where it lies beyond the scale.
+
+    A new best moves every whisker of a board. What moves has a line of its own, for who watches is sent whole lines.
+    """
     if estimate is None or scale is None or not math.isfinite(estimate.value):
         return Markup("")
     at = scale.share(estimate.value)
-    parts = [Markup('<line class="ground" x1="0" x2="100%" y1="50%" y2="50%"/>')]
+    parts = []
     if estimate.low is not None and estimate.high is not None:
         low, high = scale.share(estimate.low), scale.share(estimate.high)
-        parts.append(
-            Markup('<line class="bar" x1="{0:.2f}%" x2="{1:.2f}%" y1="50%" y2="50%"/>').format(low, high)
-            + _end(low, scale.holds(estimate.low))
-            + _end(high, scale.holds(estimate.high))
-        )
+        parts.append(f'<line class="bar" x1="{low:.2f}%" x2="{high:.2f}%" y1="50%" y2="50%"/>')
+        parts += [_end(low)] if scale.holds(estimate.low) else []
+        parts += [_end(high)] if scale.holds(estimate.high) else []
     if scale.holds(estimate.value):
-        parts.append(Markup('<circle cx="{:.2f}%" cy="50%" r="4"/>').format(at))
+        parts.append(f'<circle cx="{at:.2f}%" cy="50%" r="4"/>')
     else:
         parts.append(_arrow(right=estimate.value > scale.high))
-    return Markup('<svg class="whisker" role="img" aria-label="{}">{}</svg>').format(label, Markup("").join(parts))
+    return Markup(
+        f'<svg class="whisker" role="img" aria-label="{escape(label)}">'
+        f'<line class="ground" x1="0" x2="100%" y1="50%" y2="50%"/>\n{"".join(parts)}\n</svg>'
+    )
 
 
-def _end(at: float, inside: bool) -> Markup:
-    if not inside:
-        return Markup("")
-    return Markup('<line class="bar" x1="{0:.2f}%" x2="{0:.2f}%" y1="25%" y2="75%"/>').format(at)
+def _end(at: float) -> str:
+    return f'<line class="bar" x1="{at:.2f}%" x2="{at:.2f}%" y1="25%" y2="75%"/>'
 
 
-def _arrow(right: bool) -> Markup:
-    sign, at = ("›", "100%") if right else ("‹", "0")
-    anchor = "end" if right else "start"
-    return Markup('<text x="{}" y="50%" dy="0.35em" text-anchor="{}">{}</text>').format(at, anchor, sign * 2)
+def _arrow(right: bool) -> str:
+    sign, at, anchor = ("›", "100%", "end") if right else ("‹", "0", "start")
+    return f'<text x="{at}" y="50%" dy="0.35em" text-anchor="{anchor}">{sign * 2}</text>'
 
 
 def _thinned(values: list[float]) -> list[float]:

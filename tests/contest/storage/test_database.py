@@ -7,9 +7,19 @@ import threading
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, insert, select, text
 
-from palestra.contest.storage.database import connect, migrate, open_database, reading, writing
+from palestra.contest.storage.database import (
+    MIGRATIONS,
+    connect,
+    migrate,
+    newest_version,
+    open_database,
+    reading,
+    version_of,
+    writing,
+)
 from palestra.contest.storage.tables import metadata, settings
 from palestra.errors import PalestraError
 
@@ -83,3 +93,24 @@ def test_what_is_no_database_is_refused_in_words(url):
 def test_migrating_twice_is_harmless(engine: Engine):
     migrate(engine)
     migrate(engine)
+
+
+def test_a_database_that_is_up_to_date_opens_without_alembic_which_takes_longer_to_load(engine: Engine, monkeypatch):
+    monkeypatch.setitem(sys.modules, "alembic", None)  # to import it is an error now
+    migrate(engine)
+
+
+def test_the_newest_version_is_the_one_that_alembic_would_come_to(engine: Engine):
+    assert newest_version() == ScriptDirectory(str(MIGRATIONS)).get_current_head()
+    with reading(engine) as connection:
+        assert version_of(connection) == newest_version()
+
+
+def test_a_database_that_was_left_at_another_version_is_brought_to_the_newest(engine: Engine):
+    with writing(engine) as connection:
+        connection.execute(text("DELETE FROM alembic_version"))
+        for table in metadata.sorted_tables:
+            connection.execute(text(f"DROP TABLE {table.name}"))
+    migrate(engine)
+    with reading(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []

@@ -2,13 +2,15 @@
 
 import os
 import tempfile
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from palestra.contest.setup.location import Place
-from palestra.contest.workers import predict, setup
+from palestra.contest.workers import jobs, predict, setup
 from palestra.entrants import bundle
+from palestra.executors import Ended
 
 
 def test_a_worker_sweeps_up_after_killed_ones_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +23,41 @@ def test_a_worker_sweeps_up_after_killed_ones_at_its_start(tmp_path: Path, monke
         os.utime(folder, (0, 0))
     setup.sweep(Place(home / "contest.toml"))
     assert [folder for folder in (*left, *kept) if folder.exists()] == kept
+
+
+class Noting:
+    """An executor that only notes what it is given."""
+
+    name = "noting"
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.given = capacity, []
+
+    def submit(self, work, argument) -> Future:
+        self.given.append((work, argument))
+        self.last: Future = Future()
+        return self.last
+
+
+def test_a_second_process_gets_ready_only_when_the_first_is() -> None:
+    executor = Noting(4)
+    setup._make_ready(executor, ["a look"])
+    first = executor.last
+    assert executor.given == [(jobs.warm_up, ["a look"])]
+    first.set_result(None)
+    assert executor.given == 3 * [(jobs.warm_up, ["a look"])]  # the first may take one of two
+
+
+@pytest.mark.parametrize("ended", [Future.cancel, lambda one: one.set_exception(Ended())])
+def test_what_is_closed_while_it_gets_ready_is_given_nothing_more(ended) -> None:
+    executor = Noting(4)
+    setup._make_ready(executor, [])
+    ended(executor.last)
+    assert len(executor.given) == 1
+
+
+def test_one_process_gets_ready_once() -> None:
+    executor = Noting(1)
+    setup._make_ready(executor, [])
+    executor.last.set_result(None)
+    assert len(executor.given) == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palestra.records import Estimate
-from palestra.web.text.sparklines import EDGE, HEIGHT, MOST_POINTS, WIDTH, scale_of, sparkline, whisker
+from palestra.web.text.sparklines import EDGE, HEIGHT, MOST_POINTS, WIDTH, Scale, scale_of, sparkline, whisker
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -80,3 +80,10 @@ def test_a_number_without_an_interval_has_no_whiskers() -> None:
     drawn = whisker(Estimate(5.0), scale_of([Estimate(0.0), Estimate(10.0)], "lower"), "")
     assert "bar" not in drawn
     assert "<circle" in drawn
+
+
+def test_another_scale_changes_one_line_of_a_whisker_and_leaves_the_label_and_what_follows() -> None:
+    one = Estimate(2.0, 1.5, 2.5)
+    before, after = (whisker(one, Scale(low, 4.0), "2.0").splitlines() for low in (1.0, 0.5))
+    assert len(before) == len(after) == 3
+    assert [i for i in range(3) if before[i] != after[i]] == [1]
