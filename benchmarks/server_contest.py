@@ -94,9 +94,9 @@ def write(contest: Contest, bodies: list[Body]) -> None:
         notify(connection, LOG_CHANNEL)
 
 
-def token_of(contest: Contest, account: str) -> str:
+def token_of(contest: Contest, account: str, scopes: tuple[str, ...] = ("read", "submit")) -> str:
     with writing(contest.engine) as connection:
-        return tokens.make(connection, "token", account, contest.now(), HOUR_MS, ("read", "submit"), "bench")[0]
+        return tokens.make(connection, "token", account, contest.now(), HOUR_MS, scopes, "bench")[0]
 
 
 def set_password(contest: Contest, account: str, name: str) -> None:

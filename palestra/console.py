@@ -94,7 +94,7 @@ def show_board(track: Track, places: "Sequence[Place]", json: bool, no_interval:
         show_json(places)
         return
     typer.echo(f"{track.title} ({track.id}): {track.ranks.name}, {track.ranks.better} is better")
-    shown: list[Metric] = list(track.metrics[1:])
+    shown = [metric for metric in track.metrics[1:] if all(metric.name in place.metrics for place in places)]
     rows = [
         [
             str(place.rank),

@@ -217,6 +217,14 @@ class Study:
 
 
 @dataclass(frozen=True)
+class Plausible:
+    """What an answer may say at all. Anything else is refused: it could only be meant to find out the truth."""
+
+    holds: Callable[[pl.DataFrame], pl.Series]  # of trials with their answers beside them: which may be; null may
+    expected: Text  # the same in words
+
+
+@dataclass(frozen=True)
 class FileAnswers:
     """Answers that come as a file."""
 
@@ -224,6 +232,7 @@ class FileAnswers:
     write: Callable[[pl.DataFrame, Path], None] | None = None  # writes a submission
     suffix: str = ".csv"  # of a submission file
     most_bytes: Callable[[pl.DataFrame], int] | None = None  # of a submission file for these trials
+    plausible: Plausible | None = None  # what an answer may say at all
     inspect: Callable[[pl.DataFrame], None] | None = None  # opens heavy answers that no truth is scored against
     content: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # the same rows with what references stand for
     apart: Callable[[Mapping[str, Any], Mapping[str, Any]], float] | None = None  # how far two heavy answers differ
@@ -384,6 +393,7 @@ class Estimate(msgspec.Struct, frozen=True):
     value: float
     low: float | None = None
     high: float | None = None
+    rounded_to: float | msgspec.UnsetType = msgspec.UNSET  # its last step, where it is not shown with all its digits
 
 
 class Provenance(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -141,16 +141,25 @@ def clipped(words: str, most: int = 28) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def number(value: float | None, unit: str = "") -> str:
-    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none."""
+def number(value: float | None, unit: str = "", step: Any = None) -> str:
+    """A number as reports write it: 3.078°, 0.9512, 12.500 ms; a dash where there is none. One that is rounded to a
+    step has no digits beyond it."""
     if value is None or not math.isfinite(value):
         return NONE
+    if isinstance(step, float) and step > 0:
+        return to_step(value, unit, step)
     if unit == "deg":
         return f"{value:,.3f}°"
     if unit == "" and abs(value) <= 1:
         return f"{value:.4f}"
     counted = unit in COUNTED and value == round(value)
     return (f"{value:,.0f}" if counted else f"{value:,.3f}") + (f" {unit}" if unit else "")
+
+
+def to_step(value: float, unit: str, step: float) -> str:
+    """A number that is known to a step: 2.5°, 0.94, 12 ms."""
+    shown = f"{value:,.{max(-math.floor(math.log10(step) + 1e-9), 0)}f}"
+    return f"{shown}°" if unit == "deg" else f"{shown} {unit}".rstrip()
 
 
 def milliseconds(seconds: float) -> str:

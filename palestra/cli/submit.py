@@ -84,10 +84,14 @@ def _show(page: SubmissionPage, address: str, json: bool) -> None:
         typer.echo(f"  {page.message}")
     for column, estimate in zip(page.columns, page.metrics, strict=True):
         if estimate:
-            between = ""
+            between, step = "", estimate.rounded_to
             if estimate.low is not None and estimate.high is not None:
-                between = f"  (95 %: {number(estimate.low, column.unit)} – {number(estimate.high, column.unit)})"
-            typer.echo(f"  {column.title.en}: {number(estimate.value, column.unit)}{between}")
+                between = (
+                    f"  (95 %: {number(estimate.low, column.unit, step)} – {number(estimate.high, column.unit, step)})"
+                )
+            typer.echo(f"  {column.title.en}: {number(estimate.value, column.unit, step)}{between}")
+    if page.rounded:
+        typer.echo("  Rounded; all digits are shown when the phase is over.")
     if page.rank:
         typer.echo(f"  Rank {page.rank} of {page.of}")
     typer.echo(f"  {address}")

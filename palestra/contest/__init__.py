@@ -8,7 +8,7 @@ log of a contest is read forever.
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.contest import visibility
+    from palestra.contest import rounding, visibility
     from palestra.contest.contest import LIVE_CHANNEL, LOG_CHANNEL, Also, Contest, Decide
     from palestra.contest.rehearsal import Attempt, Logged, Paper, Player, Rehearsal
     from palestra.contest.snapshot import snapshot_fits
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
         Viewer,
         frozen_since,
         is_partial,
+        is_rounded,
         is_sealed,
+        result_seen,
         score_seen,
         sees,
         sees_awards,

@@ -6,10 +6,11 @@ from typing import Literal
 
 import msgspec
 
+from palestra.contest import rounding
 from palestra.contest.log import Account, Score, State, Submission
 from palestra.contest.match import CaseState, Who
-from palestra.contest.rules import Audience, Phase, Role
-from palestra.records import Estimate
+from palestra.contest.rules import Audience, Phase, Role, track_of
+from palestra.records import Estimate, Result
 
 Part = Literal["whole", "shown"]  # of the people: all of them, or those that the board shows before the end
 
@@ -47,6 +48,7 @@ class Sight(msgspec.Struct, frozen=True):
     part: Part
     frozen_at: int | None = None  # since when it stands still for this viewer
     partial: bool = False  # it is of a part of the people only
+    rounded: bool = False  # scores have not all their digits
 
 
 def frozen_since(state: State, phase: Phase, now: int) -> int | None:
@@ -67,6 +69,14 @@ def is_partial(state: State, phase: Phase) -> bool:
     return phase.split is not None and phase.id not in state.released
 
 
+def is_rounded(state: State, phase: Phase, now: int) -> bool:
+    """Whether scores are told to a step, and nothing beside those that rank: while another submission could be made
+    from what they say, and where a part is kept apart, until that is released."""
+    if phase.scores == "exact" or phase.match:
+        return False
+    return now < phase.closes or is_partial(state, phase)
+
+
 def sees(audience: Audience, viewer: Viewer) -> bool:
     if viewer.is_organiser:
         return True
@@ -82,7 +92,7 @@ def sight_of_board(state: State, phase: Phase, viewer: Viewer, now: int) -> Sigh
     partial = is_partial(state, phase)
     frozen = frozen_since(state, phase, now)
     as_of = None if frozen is None else _last_shown(frozen)
-    return Sight(as_of, "shown" if partial else "whole", frozen, partial)
+    return Sight(as_of, "shown" if partial else "whole", frozen, partial, is_rounded(state, phase, now))
 
 
 def sees_awards(state: State, phase_id: str, viewer: Viewer, now: int) -> bool:
@@ -101,7 +111,7 @@ def sees_submission(submission: Submission, viewer: Viewer) -> bool:
 
 def score_seen(state: State, submission: Submission, viewer: Viewer, now: int) -> Score | None:
     """The score of a submission as someone may see it now. What is kept apart is not in it: the hidden part's numbers,
-    and files, which hold the scores of each trial."""
+    and files, which hold the scores of each trial; and while scores are rounded, their digits and the report."""
     if not sees_submission(submission, viewer):
         return None
     if viewer.is_organiser:
@@ -111,11 +121,25 @@ def score_seen(state: State, submission: Submission, viewer: Viewer, now: int) -
     score = submission.score_at(now if frozen is None else _last_shown(frozen))
     if score is None:
         return None
-    if not is_partial(state, phase):
-        return msgspec.structs.replace(score, files={})
+    partial = is_partial(state, phase)
+    if partial and not score.shown:
+        return None
     # Where there is a split, result and report are of the shown part; a score made before there was one has neither.
-    kept = Score(score.at, score.counts_from, score.attempt, score.shown, result=score.result, report=score.report)
-    return kept if score.shown else None
+    numbers = score.shown if partial else score.metrics
+    if is_rounded(state, phase, now):
+        numbers = rounding.told(phase, track_of(phase), numbers)
+        return Score(score.at, score.counts_from, score.attempt, numbers, result=score.result)
+    if not partial:
+        return msgspec.structs.replace(score, files={})
+    return Score(score.at, score.counts_from, score.attempt, numbers, result=score.result, report=score.report)
+
+
+def result_seen(state: State, submission: Submission, viewer: Viewer, now: int, kept: Result) -> Result:
+    """The result that is kept of a submission, as someone may have it who sees its score."""
+    phase = state.phase(submission.phase, now)
+    if viewer.is_organiser or not is_rounded(state, phase, now):
+        return kept
+    return rounding.result(phase, track_of(phase), kept)
 
 
 def is_sealed(state: State, submission: Submission, viewer: Viewer, now: int) -> bool:

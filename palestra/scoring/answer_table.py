@@ -8,7 +8,7 @@ import polars as pl
 
 from palestra.errors import SHOWN, Faults, clip
 from palestra.formats import shown_name
-from palestra.records import Track
+from palestra.records import Plausible, Track
 from palestra.scoring.score import ABOUT
 from palestra.text import say
 
@@ -27,6 +27,8 @@ def require_sound(track: Track, file: Path, answers: pl.DataFrame, trials: pl.Da
     # A template that leaves values out says that an answer may do so; its reader knows when.
     may_lack = blank is not None and any(blank.null_count().row(0))
     whole = _without_gaps(name, answers, may_lack, faults)
+    if track.files and track.files.plausible:
+        _find_implausible(name, track.files.plausible, whole, trials, faults)
     if not answers["trial"].equals(trials["trial"]):
         _find_odd_trials(name, answers, trials, faults)
         whole = trials.select("trial").join(whole, on="trial", how="inner", maintain_order="left")
@@ -151,6 +153,18 @@ def _made(kind: Any) -> pl.DataType:
     """A data type as an object: polars also names types by their class."""
     found: pl.DataType = kind() if isinstance(kind, type) else kind
     return found
+
+
+def _find_implausible(
+    name: str, plausible: Plausible, answers: pl.DataFrame, trials: pl.DataFrame, faults: Faults
+) -> None:
+    """Answers that say what cannot be, though each of their numbers could be read."""
+    columns = [column for column in answers.columns if column != "trial"]
+    rows = trials.join(answers, on="trial", how="inner", maintain_order="left")
+    odd = rows.filter(~plausible.holds(rows).fill_null(True)).select("trial", *columns)
+    for trial, *values, count in _told(odd):
+        found = ", ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
+        faults.add(say("{name}, trial {trial}", name=name, trial=clip(trial)), clip(found), plausible.expected, count)
 
 
 def _find_odd_trials(name: str, answers: pl.DataFrame, trials: pl.DataFrame, faults: Faults) -> None:

@@ -21,9 +21,11 @@ import msgspec
 import pytest
 import typer
 
+from benchmarks import oracle_contest
 from palestra.cli import app as commands
 from palestra.contest.contest import Snapshot
 from palestra.contest.log import State
+from palestra.contest.rules import read
 from palestra.remote import Server
 
 GROUP = typer.main.get_command(commands.app).commands["contest"].commands  # type: ignore[attr-defined]
@@ -540,3 +542,22 @@ def test_submit_says_what_became_of_a_file(cli, held, tmp_path, monkeypatch):
         assert forged.code == 1 and "Sign in first" in forged.err
         assert "is no file" in cli("submit", address, "near-eye-gaze", tmp_path / "none.csv").err
         assert server.stop() == 0, server.said
+
+
+@pytest.mark.parametrize(("people", "split"), [(3, None), (4, 0.5)])
+def test_init_hides_a_part_of_the_people_where_the_data_has_enough(cli, tmp_path, monkeypatch, people, split):
+    monkeypatch.setattr(oracle_contest, "PEOPLE", people)
+    oracle_contest.hide(tmp_path / "data" / "near-eye-gaze", seed=0)
+    file = tmp_path / "contest.toml"
+    tracks = ("--track", "near-eye-gaze-v1", "--track", "near-eye-live-v1")
+    ran = cli("contest", "init", file, *tracks, "--size", "none")
+    assert ran.code == 0, ran.err
+    gaze, live = read(file).phases
+    assert (gaze.split, live.split) == (split, None)  # a live track's stage shows everybody
+    assert ("too few people" in ran.out + ran.err) == (split is None)
+
+
+def test_init_hides_a_part_where_the_data_is_yet_to_come(cli, tmp_path):
+    file = tmp_path / "contest.toml"
+    assert cli("contest", "init", file, "--size", "none").code == 0
+    assert read(file).phases[0].split == 0.5

@@ -28,10 +28,10 @@ ORGANISER = "organiser"
 
 
 def a_phase(name: str = "first", **changes: Any) -> Phase:
-    """A phase that everybody may enter, open for ten days."""
+    """A phase that everybody may enter, open for ten days; what is rounded is another test's matter."""
     settings: dict[str, Any] = {
         "id": name, "title": Words(name), "track": "near-eye-gaze-v1", "opens": START, "closes": START + 10 * DAY,
-        "quota": Quota(1000, "day"), "fault_quota": Quota(1000, "day"),
+        "quota": Quota(1000, "day"), "fault_quota": Quota(1000, "day"), "scores": "exact",
     }  # fmt: skip
     return Phase(**{**settings, **changes})
 

@@ -122,7 +122,7 @@ def _sights(state: State, viewer: Viewer, now: int) -> dict[str, Sight]:
 def _entries(state: State, phase_id: str, sight: Sight) -> tuple[Phase, list[Entry]]:
     as_of = state.at if sight.as_of is None else sight.as_of
     phase = state.phase(phase_id, as_of)
-    return phase, ranking.entries(state, phase, track_of(phase), as_of, sight.part)
+    return phase, ranking.entries(state, phase, as_of, sight.part, sight.rounded)
 
 
 def _rows(phase: Phase, found: Sequence[Entry], draws_of: DrawsOf) -> list[Row]:

@@ -16,9 +16,11 @@ from palestra.contest.rules import track_of
 from palestra.contest.storage import DamagedFile, MissingFile
 
 _told = logging.getLogger("palestra.contest")
-Key = tuple[str, Part, int | None, int]  # phase, part of the people, as of when, how many versions the rules have then
+Key = tuple[str, Part, bool, int | None, int]
+# phase, part of the people, whether rounded, as of when, how many versions the rules have then
 AS_OF = 64  # boards of earlier times that are kept
-_Kept = tuple[str, Part, int, dict[str, Entry | None]]
+_Kept = tuple[str, Part, bool, int, dict[str, Entry | None]]
+KEPT = "board-entries"  # what a snapshot calls them
 DRAWS = 4_096  # sets of resamples that are kept in memory: 4 kB each
 
 
@@ -33,20 +35,20 @@ class Boards:
         self._changes: dict[str, int] = {}  # of each phase: how often an event may have changed its board
         self._read = lru_cache(maxsize=DRAWS)(contest.files.read)
         self._restore()
-        contest.keepers["boards"] = self._packed
+        contest.keepers[KEPT] = self._packed
         contest.listen(self._take_in)
 
     def _restore(self) -> None:
         """What a snapshot has of the boards, but for what was touched since."""
-        packed = self._contest.kept.pop("boards", b"")
+        packed = self._contest.kept.pop(KEPT, b"")
         if packed:
-            for phase, part, versions, entries in msgspec.msgpack.decode(packed, type=list[_Kept]):
-                self._entries[phase, part, None, versions] = entries
+            for phase, part, rounded, versions, entries in msgspec.msgpack.decode(packed, type=list[_Kept]):
+                self._entries[phase, part, rounded, None, versions] = entries
             self._take_in(self._contest.since_kept)
         self._contest.since_kept.clear()
 
     def _packed(self) -> bytes:
-        now = [(*key[:2], key[3], known) for key, known in self._entries.items() if key[2] is None]
+        now = [(*key[:3], key[4], known) for key, known in self._entries.items() if key[3] is None]
         return msgspec.msgpack.encode(now)
 
     def _draws(self, digest: str) -> bytes:
@@ -61,7 +63,7 @@ class Boards:
         """A board as someone sees it now; nothing where they may not."""
         state, now = self._contest.state, self._contest.now()
         sight = sight_of_board(state, state.phase(phase_id, now), viewer, now)
-        return (sight, self.rows(phase_id, sight.part, sight.as_of)) if sight else None
+        return (sight, self.rows(phase_id, sight.part, sight.as_of, sight.rounded)) if sight else None
 
     def version(self, phase_id: str) -> int:
         """A number that is another one whenever a board of this phase may be another one."""
@@ -74,11 +76,11 @@ class Boards:
     def _now(self) -> int:
         return max(self._contest.now(), self._contest.state.at)
 
-    def rows(self, phase_id: str, part: Part = "whole", as_of: int | None = None) -> list[Row]:
+    def rows(self, phase_id: str, part: Part = "whole", as_of: int | None = None, rounded: bool = False) -> list[Row]:
         """A board as of some time; null is now."""
         with self._lock:
             at, changes = self._now() if as_of is None else as_of, self._changes.get(phase_id, 0)
-            key: Key = (phase_id, part, as_of, self._versions_of_rules(at))
+            key: Key = (phase_id, part, rounded, as_of, self._versions_of_rules(at))
             kept = self._rows.get(key)
             if kept and kept[0] == changes:
                 return kept[1]
@@ -88,7 +90,7 @@ class Boards:
             known = self._entries.setdefault(key, {})
             for whose in ranking.those_in(state, phase):
                 if whose not in known:
-                    known[whose] = ranking.entry_of(state, phase, track, whose, at, part)
+                    known[whose] = ranking.entry_of(state, phase, whose, at, part, rounded)
             rows = ranking.rows(phase, track, [entry for entry in known.values() if entry], self._draws)
             self._rows[key] = (changes, rows)
             self._forget_oldest()
@@ -96,7 +98,7 @@ class Boards:
 
     def _forget_oldest(self) -> None:
         """Somebody who looks at every moment of a contest does not fill the memory."""
-        earlier = [key for key in self._rows if key[2] is not None]
+        earlier = [key for key in self._rows if key[3] is not None]
         for key in earlier[: len(earlier) - AS_OF]:
             del self._rows[key], self._entries[key]
 

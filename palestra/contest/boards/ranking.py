@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.contest import Part
+from palestra.contest import Part, rounding
 from palestra.contest.log import Score, State, Submission
 from palestra.contest.match import at_the_time
 from palestra.contest.rules import Phase, track_of
@@ -64,16 +64,16 @@ class Row(msgspec.Struct, frozen=True):
     entry: Entry
 
 
-def board(state: State, phase_id: str, as_of: int, part: Part, draws_of: DrawsOf) -> list[Row]:
+def board(state: State, phase_id: str, as_of: int, part: Part, draws_of: DrawsOf, rounded: bool = False) -> list[Row]:
     """A phase's board as it stood at a time."""
     phase = state.phase(phase_id, as_of)
     track = track_of(phase)
-    return rows(phase, track, entries(state, phase, track, as_of, part), draws_of)
+    return rows(phase, track, entries(state, phase, as_of, part, rounded), draws_of)
 
 
-def entries(state: State, phase: Phase, track: Track, as_of: int, part: Part) -> list[Entry]:
+def entries(state: State, phase: Phase, as_of: int, part: Part, rounded: bool = False) -> list[Entry]:
     """What everybody has in a phase."""
-    found = (entry_of(state, phase, track, whose, as_of, part) for whose in those_in(state, phase))
+    found = (entry_of(state, phase, whose, as_of, part, rounded) for whose in those_in(state, phase))
     return [entry for entry in found if entry]
 
 
@@ -82,11 +82,13 @@ def those_in(state: State, phase: Phase) -> Iterable[str]:
     return (state.on_site if phase.match else state.of_team).get(phase.id, {})
 
 
-def entry_of(state: State, phase: Phase, track: Track, whose: str, as_of: int, part: Part) -> Entry | None:
+def entry_of(state: State, phase: Phase, whose: str, as_of: int, part: Part, rounded: bool = False) -> Entry | None:
     """What one team, or one baseline, has in a phase; nothing where it has no score or is disqualified. The best is
-    chosen as boards are ranked, ties and all; of equal ones, the first counts."""
+    chosen as boards are ranked, ties and all; of equal ones, the first counts. Where numbers are rounded, the best is
+    so by those: which of two counts would tell more of them than they do."""
     if state.out(whose, phase.id, as_of):
         return None
+    track = track_of(phase)
     if phase.match:
         return _judged(state, phase, track, whose, as_of)
     deciding = _deciding(phase, track)
@@ -95,7 +97,7 @@ def entry_of(state: State, phase: Phase, track: Track, whose: str, as_of: int, p
     for name in state.of_team[phase.id][whose]:
         one = state.submissions[name]
         score = one.score_at(as_of)
-        numbers = _numbers(score, part) if score else {}
+        numbers = _numbers(phase, track, score, part, rounded) if score else {}
         if score is None or not numbers or (one.withdrawn_at is not None and one.withdrawn_at <= as_of):
             continue
         points.append(Point(one.at, numbers[track.ranks.name].value, one.id))
@@ -106,8 +108,8 @@ def entry_of(state: State, phase: Phase, track: Track, whose: str, as_of: int, p
         return None
     _, one, score = chosen
     name = one.baseline or state.teams[one.team].name
-    draws = score.shown_draws if part == "shown" else score.draws
-    history, numbers = tuple(points[-HISTORY:]), _numbers(score, part)
+    draws = "" if rounded else score.shown_draws if part == "shown" else score.draws
+    history, numbers = tuple(points[-HISTORY:]), _numbers(phase, track, score, part, rounded)
     return Entry(one.team, name, one.id, one.at, numbers, draws, len(points), history)
 
 
@@ -127,18 +129,24 @@ def _as_float(number: str) -> float:
     return float(Fraction(number))
 
 
-def _numbers(score: Score, part: Part) -> dict[str, Estimate]:
+def _numbers(phase: Phase, track: Track, score: Score, part: Part, rounded: bool) -> dict[str, Estimate]:
     """Empty where a score was made before there was a part of the people to be shown."""
-    return score.shown if part == "shown" else score.metrics
+    numbers = score.shown if part == "shown" else score.metrics
+    return rounding.told(phase, track, numbers) if rounded else numbers
 
 
 def rows(phase: Phase, track: Track, found: Sequence[Entry], draws_of: DrawsOf) -> list[Row]:
-    """Entries in order, with ranks and bands; baselines stand where their numbers put them, unranked."""
+    """Entries in order, with ranks and bands; baselines stand where their numbers put them, unranked. Rounded numbers
+    are ordered as they are shown, so that the order says nothing of their other digits."""
     deciding = _deciding(phase, track)
     standing = {one.key: _standing(deciding, one.metrics, one.at, one.exact) for one in found}
     ranked = sorted((one for one in found if one.team), key=lambda one: (standing[one.key], one.at, one.team))
     standings = [standing[one.key] for one in ranked]
     spots = placed(standings, _resamples(ranked, draws_of), track.ranks)
+    numbers = [one.metrics[track.ranks.name] for one in ranked]
+    if any(isinstance(one.rounded_to, float) for one in numbers):
+        together = rounding.bands(numbers)
+        spots = [(rank, band) for (rank, _), band in zip(spots, together, strict=True)]
     lines = [Row(*spot, entry) for spot, entry in zip(spots, ranked, strict=True)]
     lines += [Row(None, None, one) for one in found if not one.team]
     return sorted(lines, key=lambda row: (standing[row.entry.key], row.rank is None, row.entry.at, row.entry.team))

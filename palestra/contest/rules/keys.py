@@ -59,6 +59,7 @@ PHASE = {
     "history_for": Key(AUDIENCES),
     "freeze": Key(value_parsers.opening),
     "freeze_own": Key(value_parsers.choice("hidden", "shown")),
+    "scores": Key(value_parsers.scores),
     "split": Key(value_parsers.share),
     "ties": Key(value_parsers.ties),
     "pace": Key(value_parsers.choice("real", "fast")),

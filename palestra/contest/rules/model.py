@@ -76,6 +76,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     history_for: Audience = "everyone"  # who sees how each team's score went
     freeze: int | None = None  # from then on the public sees the board as it stood
     freeze_own: Literal["hidden", "shown"] = "hidden"  # what a team sees of its own results while frozen
+    scores: Literal["rounded", "exact"] | float = "rounded"  # how teams see them in the phase; a number: to that step
     split: float | None = None  # share of the people that the board shows before the phase's end is revealed
     ties: tuple[str, ...] = ()  # metrics that part equal teams, then "earlier"; empty: as the track says
     pace: Literal["real", "fast"] = "fast"  # of a live track

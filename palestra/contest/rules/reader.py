@@ -298,15 +298,21 @@ closes = {closes}  # the end of that day
 # quota = "5 per day"  # or "1 per week", "10 per phase", "5 per 24 h"
 # limit = "200 MB"  # of one submission
 # board = "best"  # or "last"
+{split}
 # freeze = {closes}  # from the start of that day the public sees the board as it stood
 # access = "requested"  # or "open": who gets the data
 # licence = {{ en = "The data is for this contest only.", zh = "数据仅限用于本次比赛。" }}
 """
 
 
-def template(track_ids: Sequence[str], now_ms: int, zone: str, places: Sequence[str] = ()) -> str:
+_SPLIT = "split = 0.5  # the share of the people that the board shows until the end; all of them decide"
+
+
+def template(
+    track_ids: Sequence[str], now_ms: int, zone: str, places: Sequence[str] = (), splits: Collection[str] = ()
+) -> str:
     """A contest file to begin with: one phase for each track, open from now on for 30 days. `places`: of tracks from
-    outside."""
+    outside; `splits`: tracks whose data can be split into a part that is shown and one that decides."""
     if not track_ids:
         raise PalestraError(say("A contest needs a track. Name one or more; `palestra tracks` lists them."))
     try:
@@ -320,7 +326,15 @@ def template(track_ids: Sequence[str], now_ms: int, zone: str, places: Sequence[
     opens = calendar.local(now_ms, zone).replace(second=0, microsecond=0)
     closes = opens.date() + timedelta(days=30)
     phases = [
-        _PHASE.format(number=i, id=phase, title=_title(phase), track=track, opens=opens.isoformat(), closes=closes)
+        _PHASE.format(
+            number=i,
+            id=phase,
+            title=_title(phase),
+            track=track,
+            opens=opens.isoformat(),
+            closes=closes,
+            split=("" if track in splits else "# ") + _SPLIT,
+        )
         for i, (phase, track) in enumerate(zip(ids, track_ids, strict=True), start=1)
     ]
     tracks = f"{_shown_places(tuple(places))}  # where tracks lie, beside this file\n" if places else ""

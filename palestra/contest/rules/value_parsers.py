@@ -123,6 +123,15 @@ def share(value: Any, zone: str) -> float:
     return float(value)
 
 
+def scores(value: Any, zone: str) -> str | float:
+    """How teams see their scores: in a word, or the step that they are rounded to."""
+    if value in ("rounded", "exact"):
+        return str(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise Unfit(say('"rounded", "exact", or the step that scores are rounded to, such as 0.1'))
+    return float(value)
+
+
 def weight(value: Any, zone: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
         raise Unfit(say("a share above 0, 1 at most, such as 0.4"))

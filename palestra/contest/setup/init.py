@@ -2,18 +2,22 @@
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from palestra import console, registry
 from palestra.contest.log import wall_clock
-from palestra.contest.rules import Phase, read, template
+from palestra.contest.rules import Phase, Rules, read, template
 from palestra.contest.setup.location import Place
 from palestra.datasets import make
 from palestra.errors import PalestraError
 from palestra.formats import write_bytes
 from palestra.records import SIZES, Order
+from palestra.scoring import score as scoring
 from palestra.text import say
+
+FEWEST = 4  # people, of whom two are shown and two decide
 
 
 def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
@@ -22,11 +26,14 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
         raise PalestraError(
             say("{size!r} is no size; expected one of {sizes}, or none.", size=size, sizes=", ".join(SIZES))
         )
-    if not file.exists():
+    fresh = not file.exists()
+    if fresh:
         tracks = tracks or _simple_track()
         places = track_places(tracks, file.resolve().parent)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(file, template(tracks, wall_clock(), zone, places).encode())
+        write = partial(template, tracks, wall_clock(), zone, places)
+        # A live run on the stage shows everybody, and could not while a part is hidden.
+        write_bytes(file, write([name for name in tracks if not registry.track(name).live]).encode())
         console.say(f"Wrote {file}: read it through, and change what is yours to decide.")
     else:
         Place(file).find_tracks()
@@ -35,6 +42,8 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
     for phase in rules.phases:
         if size != "none" and phase.data:
             make_data(phase, file.parent / phase.data, Order(size, seed=secrets.randbits(128)))  # type: ignore[arg-type]
+    if fresh:
+        _split_where_possible(file, rules, write)
     console.say(f"Start it with: palestra contest serve {file}")
 
 
@@ -63,6 +72,29 @@ def _resolved(folder: str) -> str:
 def _simple_track() -> list[str]:
     """The first that is answered with a CSV file, which anybody can write; none, where there is no such track."""
     return [track.id for track in registry.tracks().values() if track.suffix == ".csv" and track.dataset.make][:1]
+
+
+def _split_where_possible(file: Path, rules: Rules, write: Callable[[list[str]], str]) -> None:
+    """Write the file anew without a hidden part where the data has too few people."""
+    split = [phase for phase in rules.phases if phase.split]
+    kept = [phase for phase in split if _has_parts(phase, file.parent)]
+    if len(kept) == len(split):
+        return
+    write_bytes(file, write([phase.track for phase in kept]).encode())
+    for phase in split:
+        if phase not in kept:
+            console.say(f"{phase.id}: its data has too few people for a hidden part, so there is no `split`.")
+
+
+def _has_parts(phase: Phase, home: Path) -> bool:
+    """Whether data has so many people that a part can be shown and another decide. Data that comes later is thought
+    to have them."""
+    data = home / phase.data
+    if not data.is_dir():
+        return True
+    track = registry.track(phase.track, phase.settings)
+    truth = scoring.load(track, data).truth
+    return truth[scoring.unit_of(track, truth)].n_unique() >= FEWEST
 
 
 def make_data(phase: Phase, folder: Path, order: Order) -> None:

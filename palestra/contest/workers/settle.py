@@ -172,7 +172,7 @@ def _run(new: New, state: State, run: Run, engine: Engine) -> Assignment:
 def _verification(new: New, state: State, bundle: Bundle) -> Assignment:
     """A bundle is compared with the submission that its team stood on the board with."""
     phase = state.phase(bundle.phase)
-    entry = entry_of(state, phase, track_of(phase), bundle.team, state.at, "whole")
+    entry = entry_of(state, phase, bundle.team, state.at, "whole")
     if entry is None or not entry.submission:
         raise LookupError(f"team {bundle.team} has no scored submission in {phase.id}")
     best = state.submission(entry.submission)

@@ -8,6 +8,7 @@ truth/people.csv                    person,sex,age,ethnicity,glasses,makeup,eye_
 truth/frames.parquet                per frame: movement, target and its status, cornea, point of gaze (optional)
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from palestra.errors import Refused, clip, refuse
 from palestra.formats import folder, folders_in, read_numbers, read_vectors, with_people, write_vectors
 from palestra.formats import most_bytes as most_vector_bytes
+from palestra.records import Plausible
 from palestra.text import say
 
 RELEASE = "openEDS2020-GazePrediction"
@@ -27,6 +29,7 @@ GIVEN = 50  # frames of a test sequence that a contestant gets
 STEPS = tuple(range(1, 6))  # frames ahead that are asked for
 FRAMES = tuple(str(GIVEN - 1 + step) for step in STEPS)  # "50" … "54", the keys of a submission
 VECTOR = ("x", "y", "z")
+FURTHEST_DEG = 60  # from straight ahead that an answer may lie; eyes turn by some 50
 
 
 def release(data: Path) -> Path:
@@ -117,6 +120,18 @@ def write_submission(answers: pl.DataFrame, file: Path) -> None:
     """Write answers (trial, x, y, z) as a contestant would."""
     keys = answers["trial"].str.split_exact("/", 1).struct.rename_fields(["sequence", "step"]).struct.unnest()
     write_vectors(keys.hstack(answers.select(VECTOR)), file)
+
+
+def _is_ahead(rows: pl.DataFrame) -> pl.Series:
+    """Whether an eye could look that way: no further from straight ahead (z) than FURTHEST_DEG."""
+    size = pl.sum_horizontal(pl.col(name) ** 2 for name in VECTOR).sqrt()
+    return rows.select((pl.col("z") >= size * math.cos(math.radians(FURTHEST_DEG))).alias("holds"))["holds"]
+
+
+IN_SIGHT = Plausible(
+    _is_ahead,
+    say("a direction within {degrees}° of straight ahead (z), which is as far as eyes turn", degrees=FURTHEST_DEG),
+)
 
 
 def _with_trials(table: pl.DataFrame) -> pl.DataFrame:

@@ -153,7 +153,11 @@ TRACK = Track(
     blank=blank,
     units=("person", "sequence"),
     files=FileAnswers(
-        read=openeds.read_submission, write=openeds.write_submission, suffix=".json", most_bytes=openeds.most_bytes
+        read=openeds.read_submission,
+        write=openeds.write_submission,
+        suffix=".json",
+        most_bytes=openeds.most_bytes,
+        plausible=openeds.IN_SIGHT,
     ),
     dataset=Dataset(make=make, describe=describe, hidden=("truth", "test/labels", f"{openeds.RELEASE}/test/labels")),
     display=Display(

@@ -10,6 +10,7 @@ test/<person>/<group>/{left,right}/<frame>.png
 truth/<person>/<group>.csv                 frame,x,y of every test frame
 """
 
+import math
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,11 +20,13 @@ import polars as pl
 from palestra.errors import refuse
 from palestra.formats import folder, folders_in, read_numbers, read_people_file, read_table, write_table
 from palestra.metrics.angles import angles_deg_columns
+from palestra.records import Plausible
 from palestra.text import say
 
 KEY = ("person", "group", "frame")
 POINT = {"x": pl.Float64, "y": pl.Float64}
 EYES = ("left", "right")
+FURTHEST_DEG = 60  # from straight ahead that an answer may lie; eyes turn by some 50
 
 
 def read_plane_distance(data: Path) -> float:
@@ -115,6 +118,19 @@ def directions(x: str, y: str, distance: pl.Expr) -> dict[str, pl.Expr]:
         "yaw_deg": pl.arctan2(pl.col(x), distance).degrees(),
         "pitch_deg": pl.arctan2(pl.col(y), distance).degrees(),
     }
+
+
+def _is_in_sight(rows: pl.DataFrame) -> pl.Series:
+    """Whether eyes could turn there: points on the plane no further out than FURTHEST_DEG."""
+    off = (pl.col("x") ** 2 + pl.col("y") ** 2).sqrt()
+    reach = pl.col("plane_distance") * math.tan(math.radians(FURTHEST_DEG))
+    return rows.select((off <= reach).alias("holds"))["holds"]
+
+
+IN_SIGHT = Plausible(
+    _is_in_sight,
+    say("a point within {degrees}° of straight ahead, which is as far as eyes turn", degrees=FURTHEST_DEG),
+)
 
 
 def _groups(root: Path) -> Iterable[tuple[str, str, Path]]:

@@ -34,7 +34,12 @@ def trials(data: Path) -> pl.DataFrame:
     calibration = on_disk.read_points(data, "calibration").select(*on_disk.KEY, calibration=True)
     frames = frames.join(calibration, on=on_disk.KEY, how="left", maintain_order="left")
     trial = pl.concat_str(on_disk.KEY, separator="/")
-    return frames.select(trial.alias("trial"), *on_disk.KEY, pl.col("calibration").fill_null(False))
+    return frames.select(
+        trial.alias("trial"),
+        *on_disk.KEY,
+        pl.col("calibration").fill_null(False),
+        plane_distance=pl.lit(on_disk.read_plane_distance(data)),
+    )
 
 
 def truth(data: Path, settings: Settings) -> pl.DataFrame:
@@ -56,7 +61,7 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
         "trial", "person", pl.concat_str("person", "group", separator="/").alias("group"),
         pl.when(pl.col("person").is_in(known)).then(pl.lit("known")).otherwise(pl.lit("new")).alias("people"),
         *(name for name in ("sex", "glasses") if name in rows.columns),
-        truth_x="x", truth_y="y", plane_distance=on_disk.read_plane_distance(data),
+        "plane_distance", truth_x="x", truth_y="y",
     ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("plane_distance")))  # fmt: skip
 
 
@@ -113,7 +118,10 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("person",),
         files=FileAnswers(
-            read=on_disk.read_submission, write=on_disk.write_submission, most_bytes=csv_table.most_bytes
+            read=on_disk.read_submission,
+            write=on_disk.write_submission,
+            most_bytes=csv_table.most_bytes,
+            plausible=on_disk.IN_SIGHT,
         ),
         dataset=Dataset(make=make, describe=describe),
         display=Display(

@@ -18,6 +18,7 @@ from palestra.text import say
 from palestra.web.auth import caller_of, needs, viewer_from
 from palestra.web.models import Begin, Progress, Submitted, missing, there
 from palestra.web.site import Site, in_thread
+from palestra.web.views import result_written
 
 PIECE_BYTES = 8 << 20  # the most that one request may bring
 UNDER_WAY = 5  # uploads that an account may have begun
@@ -169,6 +170,10 @@ def submission_file(site: Site, request: Request[Any, Any, Any], submission: str
     if what == "file":
         return ranged(site, request, one.file, one.name, "application/octet-stream")
     if what == "result" and score and score.result:
+        if written := result_written(site, one, score, viewer):
+            headers = {"content-disposition": f"attachment; filename*=UTF-8''{one.id}.json",
+                       "cache-control": "private, no-cache"}  # fmt: skip
+            return Response(written, media_type=MediaType.JSON, headers=headers)
         return ranged(site, request, score.result, f"{one.id}.json", MediaType.JSON)
     raise Missing(say("There is no such file of this submission."))
 

@@ -22,6 +22,7 @@ class ScreenTeam(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    rounded_to: float | None = None  # the step that value, low and high are rounded to
     decided: int = 0
     missed: int = 0
     latency_s: float | None = None  # median of the newest answers

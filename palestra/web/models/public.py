@@ -193,6 +193,7 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     as_of: int  # what the board is a board of
     frozen: bool = False
     split: float | None = None  # the board shows this share of the people
+    rounded: bool = False  # scores have not all their digits yet; each metric's `rounded_to` is its step
     history: bool = True  # whether sparklines are shown
     promotes: int = 0  # the line is drawn below this rank
     unit: str = ""  # whom intervals resample: "person"
@@ -287,6 +288,7 @@ class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...] = ()
     metrics: tuple[Estimate | None, ...] = ()
     split: float | None = None  # the numbers are of this share of the people
+    rounded: bool = False  # as on the board; then there are no tables by person and group, and no report
     hidden_until: int | None = None  # while the board is frozen
     counts: bool = False
     rank: int | None = None

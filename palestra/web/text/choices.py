@@ -553,6 +553,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "history_for": message("Who sees how scores went"),
         "freeze": message("The public board stands still from"),
         "freeze_own": message("A team's own results meanwhile"),
+        "scores": message("Scores before the phase is over"),
         "split": message("Share of the people that the board shows before the end"),
         "ties": message("Equal teams are parted by"),
         "pace": message("Pace of programs"),
@@ -603,6 +604,10 @@ CHOICES: dict[str, dict[str, Message]] = {
     "rule_choice_freeze_own": {
         "hidden": message("hidden as well"),
         "shown": message("shown to the team"),
+    },
+    "rule_choice_scores": {
+        "rounded": message("rounded to what their interval lets be known"),
+        "exact": message("with all digits"),
     },
     "rule_choice_pace": {
         "real": message("in real time"),

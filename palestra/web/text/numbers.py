@@ -3,13 +3,14 @@
 import math
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
 from palestra.contest.rules import Quota
 from palestra.records import Estimate
-from palestra.text import message, said, said_count
+from palestra.text import message, said, said_count, to_step
 
 NONE = "–"
 WHOLE = ("points", "blinks", "count")  # units of which there are whole ones
@@ -19,10 +20,12 @@ UNITS = ((DAY, DAY_MS), (message("{count} h"), HOUR_MS), (message("{count} min")
 MONTHS = message("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")
 
 
-def number(value: float | None, unit: str = "") -> str:
-    """A number as boards write it: 3.078°, 0.9512, 12.5 ms, 7 (misses)."""
+def number(value: float | None, unit: str = "", step: Any = None) -> str:
+    """A number as boards write it: 3.078°, 0.9512, 12.5 ms, 7 (misses); one that is rounded to a step: 3.1°."""
     if value is None or not math.isfinite(value):
         return NONE
+    if isinstance(step, float) and step > 0:
+        return to_step(value, unit, step)
     if unit == "deg":
         return f"{value:,.3f}°"
     if unit in WHOLE:
@@ -40,7 +43,7 @@ def interval(estimate: Estimate | None, unit: str = "") -> str:
     """Its 95 % interval: 2.91–3.24; nothing where there is none."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return ""
-    return f"{number(estimate.low, unit)} – {number(estimate.high, unit)}"
+    return " – ".join(number(end, unit, estimate.rounded_to) for end in (estimate.low, estimate.high))
 
 
 def size(count: int) -> str:

@@ -114,6 +114,12 @@ def _metric(language: str, name: str) -> str:
     return said(language, known) if known else name
 
 
+def _scores(language: str, value: str | float) -> str:
+    if isinstance(value, str):
+        return said(language, CHOICES["rule_choice_scores"][value])
+    return said(language, "rounded to {step}", step=f"{value:g}")
+
+
 def _listed(language: str, names: Any) -> str:
     return joined(names).in_language(language)
 
@@ -126,6 +132,7 @@ _HOW: dict[value_parsers.Reader, Callable[[str, Any], str]] = {
         language, "{count} working day", "{count} working days", value
     ),
     value_parsers.share: lambda _, value: numbers.share(value),
+    value_parsers.scores: _scores,
     value_parsers.days: _listed,
     value_parsers.weekend_days: _listed,
     value_parsers.ties: lambda language, value: _listed(language, [_metric(language, name) for name in value]),

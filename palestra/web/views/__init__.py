@@ -22,5 +22,6 @@ if TYPE_CHECKING:
     from palestra.web.views.desk import ORGANISER
     from palestra.web.views.manual import page_of
     from palestra.web.views.public import frame
+    from palestra.web.views.team import result_written
 else:
     __getattr__ = lazy_exports(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from palestra.contest import Viewer, sees_awards, sight_of_board
+from palestra.contest import Viewer, is_rounded, rounding, sees_awards, sight_of_board
 from palestra.contest.boards import Row
 from palestra.contest.log import chain
 from palestra.contest.rules import track_of
@@ -52,9 +52,13 @@ def certificate(site: Site, award: int, team: str, viewer: Viewer, address: str)
 def _on_board(site: Site, phase: str, team: str, viewer: Viewer, at: int) -> Place:
     rows = _board(site, phase, viewer, at)
     row = next((row for row in rows if row.entry.team == team), None)
-    metric = track_of(site.state.phase(phase, at)).ranks
+    rules = site.state.phase(phase, at)
+    metric = track_of(rules).ranks
     of = sum(other.rank is not None for other in rows)
-    value = row.entry.metrics.get(metric.name) if row else None
+    numbers = row.entry.metrics if row else {}
+    if is_rounded(site.state, site.state.phase(phase, site.now), site.now) and not viewer.is_organiser:
+        numbers = rounding.told(rules, track_of(rules), numbers)
+    value = numbers.get(metric.name)
     return Place(row.rank if row else None, of, column_of(metric), value)
 
 

@@ -125,6 +125,7 @@ def _board_screen(site: Site, asked: str) -> lv.ScreenPage | None:
                 value=row.metrics[0].value if row.metrics[0] else None,
                 low=row.metrics[0].low if row.metrics[0] else None,
                 high=row.metrics[0].high if row.metrics[0] else None,
+                rounded_to=(row.metrics[0].rounded_to or None) if row.metrics[0] else None,
             )
             for row in rows
         ),

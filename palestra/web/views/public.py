@@ -174,11 +174,12 @@ def column_of(metric: Metric) -> v.Column:
     return v.Column(name=metric.name, title=title, unit=metric.unit, better=metric.better)
 
 
-def shown_metrics(phase: Phase, track: Track) -> list[Metric]:
-    """What ranks, then what breaks ties, then the track's others, as far as there is room."""
+def shown_metrics(phase: Phase, track: Track, rounded: bool) -> list[Metric]:
+    """What ranks, then what breaks ties; then the track's others, as far as there is room and they are told."""
     known = {metric.name: metric for metric in track.metrics}
     ties = [known[name] for name in phase.ties or track.ties if name in known]
-    return list(dict.fromkeys([track.ranks, *ties, *track.metrics]))[:SHOWN_METRICS]
+    others = () if rounded else track.metrics
+    return list(dict.fromkeys([track.ranks, *ties, *others]))[:SHOWN_METRICS]
 
 
 def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
@@ -190,7 +191,7 @@ def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
     phase = state.phase(phase_id, now)
     track = track_of(phase)
     sight, rows = seen
-    metrics = shown_metrics(phase, track)
+    metrics = shown_metrics(phase, track, sight.rounded)
     history = sees(phase.history_for, viewer)
     return v.BoardPage(
         phase=link_of(phase, now),
@@ -201,6 +202,7 @@ def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
         as_of=_as_of(state, sight),
         frozen=sight.frozen_at is not None,
         split=phase.split if sight.partial else None,
+        rounded=sight.rounded,
         history=history,
         promotes=phase.promotion.top if phase.promotion else 0,
         unit=track.units[0],

@@ -1,13 +1,17 @@
 """What the pages of a team are given, from the state: its submissions, its data, itself."""
 
+import hashlib
 from pathlib import Path
 
+import msgspec
 from sqlalchemy import Engine, func, select
 
 from palestra.contest import (
     Viewer,
     is_partial,
+    is_rounded,
     is_sealed,
+    result_seen,
     score_seen,
     sees_data,
     sees_submission,
@@ -16,10 +20,10 @@ from palestra.contest import (
 )
 from palestra.contest.decisions import declaration_digest, licence_digest
 from palestra.contest.decisions import submissions as submitting
-from palestra.contest.log import Bundle, State, Submission
+from palestra.contest.log import Bundle, Score, State, Submission
 from palestra.contest.rules import Phase, expected_name, track_of
 from palestra.contest.storage import jobs, reading
-from palestra.records import Track
+from palestra.records import Result, Track
 from palestra.web.models import people as pv
 from palestra.web.models import public as v
 from palestra.web.site import Site
@@ -171,7 +175,8 @@ def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "
         return None
     phase = state.phase(one.phase, now)
     track = track_of(phase)
-    metrics = shown_metrics(phase, track)
+    rounded = is_rounded(state, phase, now) and not viewer.is_organiser
+    metrics = shown_metrics(phase, track, rounded)
     score = score_seen(state, one, viewer, now)
     stage = stage_seen(site, one, viewer)
     counts = counting(site, phase.id, viewer) == one.id
@@ -198,6 +203,7 @@ def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "
         columns=tuple(map(column_of, metrics)) if score else (),
         metrics=tuple(score.metrics.get(metric.name) for metric in metrics) if score else (),
         split=phase.split if score and is_partial(state, phase) and not viewer.is_organiser else None,
+        rounded=rounded and score is not None,
         counts=counts,
         rank=ranks.get(one.id),
         of=sum(rank is not None for rank in ranks.values()),
@@ -229,10 +235,21 @@ def _downloads(site: Site, one: Submission, viewer: Viewer) -> list[v.Download]:
                         kind="answers")]  # fmt: skip
     score = score_seen(site.state, one, viewer, site.now)
     if score and score.result:
-        size = site.contest.files.size(score.result)
+        digest, size = score.result, site.contest.files.size(score.result)
+        if written := result_written(site, one, score, viewer):
+            digest, size = hashlib.sha256(written).hexdigest(), len(written)
         url = f"/api/submissions/{one.id}/result"
-        found.append(v.Download(name="result.json", url=url, bytes=size, digest=score.result, kind="result"))
+        found.append(v.Download(name="result.json", url=url, bytes=size, digest=digest, kind="result"))
     return found
+
+
+def result_written(site: Site, one: Submission, score: Score, viewer: Viewer) -> bytes | None:
+    """The result as this viewer may have it; nothing where that is the one that is kept."""
+    phase = site.state.phase(one.phase, site.now)
+    if viewer.is_organiser or not is_rounded(site.state, phase, site.now):
+        return None
+    kept = msgspec.json.decode(site.contest.files.read(score.result), type=Result)
+    return msgspec.json.encode(result_seen(site.state, one, viewer, site.now, kept))
 
 
 # Data

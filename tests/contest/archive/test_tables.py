@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from palestra.contest import rounding
 from palestra.contest.archive import tables
 from palestra.contest.log import events as e
+from palestra.contest.rules import track_of
 from palestra.contest.visibility import NOBODY, Viewer, viewer_of
 from palestra.errors import UnknownName
 from tests.contest.leaving import DAY_MS, EMAIL, small, told
@@ -106,8 +108,11 @@ def test_the_organiser_sees_all_tables(small):
 def test_the_public_sees_the_shown_part_of_a_split_board_and_no_board_of_the_organiser(small):
     found = tables_of(small, NOBODY)
     assert list(found) == ["board-open", "board-split", "final", "awards", "teams"]
-    shown = [score.shown["mean_error"].value for one in ("s4", "s3") for score in small.state().submissions[one].scores]
+    scores = [score for one in ("s4", "s3") for score in small.state().submissions[one].scores]
+    phase = small.state().phase("split")
+    shown = [rounding.told(phase, track_of(phase), score.shown)["mean_error"].value for score in scores]
     assert found["board-split"]["mean_error"].to_list() == shown
+    assert shown != [score.shown["mean_error"].value for score in scores]
     assert found["teams"].columns == ["team", "team_id", "made_utc", "made_local"]
 
 

@@ -99,7 +99,7 @@ def test_a_board_is_computed_again_for_one_team_alone(staged, monkeypatch):
     assert len(stage.boards.rows("first")) == 5
     asked = []
     real = ranking.entry_of
-    monkeypatch.setattr(ranking, "entry_of", lambda *words: asked.append(words[3]) or real(*words))
+    monkeypatch.setattr(ranking, "entry_of", lambda *words: asked.append(words[2]) or real(*words))
     sent = story.submit(teams[2])
     story.score(sent, 1.0)
     stage.contest.files.put(story.draws[story.drawn(1.0)])

@@ -38,7 +38,8 @@ def full_rules() -> Rules:
         settings={"deadline_s": "1.0"},
         data="data/first", entry="everyone", quota=Quota(3, "window", 24 * HOUR),
         fault_quota=Quota(9, "week"), limit_bytes=1_610_612_736, file_name="{team}_{date}.zip", allow_missing=True,
-        board="last", board_for="teams", history_for="organisers", freeze=START + DAY, freeze_own="shown", split=0.3,
+        board="last", board_for="teams", history_for="organisers", freeze=START + DAY, freeze_own="shown", scores=0.1,
+        split=0.3,
         ties=("misses", "earlier"), pace="real", timing="lockstep", licence=Words(zh="仅限比赛。"), access="open",
         promotion=Promotion("second", 4), verification=Verification(1, "{team}.zip", 123_456_789, 0.5),
         match=MatchPlan(draw="all", counts="best", retries=0, appeal_ms=5_400_000, slot_ms=HOUR, gap_ms=60_000),
@@ -61,7 +62,8 @@ def test_every_key_is_written_and_reads_back() -> None:
 
 
 def test_what_is_as_usual_is_left_out() -> None:
-    assert written(some_rules(a_phase(quota=Quota(5, "day"), fault_quota=Quota(20, "day")))).splitlines() == [
+    usual = a_phase(quota=Quota(5, "day"), fault_quota=Quota(20, "day"), scores="rounded")
+    assert written(some_rules(usual)).splitlines() == [
         "[contest]", 'id = "test"', 'name = "Test"', 'zone = "Asia/Shanghai"', "", "[[phase]]", 'id = "first"',
         'title = "first"', 'track = "near-eye-gaze-v1"', "opens = 2022-11-09T21:20:00", "closes = 2022-11-19T21:20:00",
     ]  # fmt: skip
