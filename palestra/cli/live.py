@@ -46,6 +46,9 @@ def play(
     patience: Annotated[float, typer.Option(help="Seconds for one answer where the rules set no limit.", min=0.1)] = 60,
     memory: Annotated[float, typer.Option(help="GiB that each program may use.", min=0.1)] = 4,
     trusted: Annotated[bool, typer.Option("--trusted", help="Run programs without a sandbox if none works.")] = False,
+    allow_starving: Annotated[
+        bool, typer.Option("--allow-starving", help="Play several programs though one could starve the others.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the resampling behind the intervals.", min=0)] = 0,
 ) -> None:
     """Play a live track to one or more programs, exactly as the official run does."""
@@ -61,7 +64,8 @@ def play(
     if films and chosen.display.films is None:
         raise PalestraError(say("{id} has no worlds to make films of; leave out --films.", id=chosen.id))
     folder = data_of(chosen, data, json)
-    order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
+    shown = {"watched": not json, "allow_starving": allow_starving}
+    order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, **shown)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
     with reading(chosen, folder):
         known = read_live_data(chosen, folder)

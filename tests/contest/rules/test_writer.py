@@ -38,6 +38,7 @@ def full_rules() -> Rules:
         settings={"deadline_s": "1.0"},
         data="data/first", entry="everyone", quota=Quota(3, "window", 24 * HOUR),
         fault_quota=Quota(9, "week"), limit_bytes=1_610_612_736, file_name="{team}_{date}.zip", allow_missing=True,
+        allow_starving=True,
         board="last", board_for="teams", history_for="organisers", freeze=START + DAY, freeze_own="shown", split=0.3,
         ties=("misses", "earlier"), pace="real", timing="lockstep", licence=Words(zh="仅限比赛。"), access="open",
         promotion=Promotion("second", 4), verification=Verification(1, "{team}.zip", 123_456_789, 0.5),
