@@ -20,7 +20,7 @@ THINKS = {
             while True: THOUGHT[:] = struct.pack("d", time.process_time())
         """,
     "take": 'if self.number % 5 == 0: self.since = struct.unpack("d", THOUGHT)[0]',
-    "answer": 'if struct.unpack("d", THOUGHT)[0] - self.since < 0.25: answer = (answer + 1) % 9',
+    "answer": 'if struct.unpack("d", THOUGHT)[0] - self.since < 0.15: answer = (answer + 1) % 9',
 }
 SLOW = {"take": "until = time.monotonic() + 0.2\nwhile time.monotonic() < until: time.sleep(0.01)"}
 HOG = """
