@@ -86,6 +86,7 @@ bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.worlds
 	$(BIN)/python -m benchmarks.stream $(ARGS)
+	$(BIN)/python -m benchmarks.starving --runs 5
 	$(BIN)/python -m benchmarks.table
 	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m tests.postgres $(BIN)/python -m benchmarks.server

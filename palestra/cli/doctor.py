@@ -15,6 +15,10 @@ from palestra.text import human_bytes
 
 PATIENCE_S = 1.5  # for a program that we ask
 GIB = 1 << 30
+SHARES_ADVICE = (
+    "start as root where /sys/fs/cgroup can be written to (in a container: mount it so), or as a systemd service with "
+    "Delegate=cpu cpuset memory pids and DelegateSubgroup=palestra (systemd 254), on control groups of version 2"
+)
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -90,7 +94,7 @@ def _disk() -> list[Finding]:
 def _sandboxes() -> list[Finding]:
     from palestra.sandbox.backends import probe
 
-    return [
+    found = [
         Finding(
             f"sandbox: {backend.name}",
             backend.works,
@@ -100,6 +104,17 @@ def _sandboxes() -> list[Finding]:
         )
         for backend in probe()
     ]
+    used = next((backend for backend in probe() if backend.works and backend.contains), None)
+    return [*found, _fairness(used.controls if used else ())]
+
+
+def _fairness(controls: Sequence[str]) -> Finding:
+    """Whether programs that play together get equal parts of the processors, and can be frozen."""
+    lacking = [name for name in ("cpu", "freezer") if name not in controls]
+    name, purpose = "equal processor time", "several programs in one live run"
+    if not lacking:
+        return Finding(name, True, "control groups with cpu and freezer", purpose=purpose)
+    return Finding(name, False, f"no control group with {' and '.join(lacking)}", SHARES_ADVICE, purpose)
 
 
 def _chromium() -> list[Finding]:

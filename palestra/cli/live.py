@@ -50,6 +50,12 @@ def play(
     ] = 60,
     memory: Annotated[float, typer.Option(help="Memory limit per program in GiB.", min=0.1)] = 4,
     trusted: Annotated[bool, typer.Option("--trusted", help="Run programs without a sandbox if none works.")] = False,
+    allow_starving: Annotated[
+        bool,
+        typer.Option(
+            "--allow-starving", help="Play several programs even where one can take the others' processor time."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed for the bootstrap confidence intervals.", min=0)] = 0,
 ) -> None:
     """Play a live track to programs, as the official run does."""
@@ -65,7 +71,8 @@ def play(
     if films and chosen.display.films is None:
         raise PalestraError(say("{id} has no worlds to make films of; leave out --films.", id=chosen.id))
     folder = data_of(chosen, data, json)
-    order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, watched=not json)  # type: ignore[arg-type]
+    shown = {"watched": not json, "allow_starving": allow_starving}
+    order = Play(pace, patience, round(memory * (1 << 30)), trusted, seed, **shown)  # type: ignore[arg-type]
     guests = Guests(entrants or [], listen, team or [], lsl)
     with reading(chosen, folder):
         known = read_live_data(chosen, folder)

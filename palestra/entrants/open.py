@@ -100,6 +100,8 @@ class Entry:
     line: EntrantLine
     ask: Ask | None = None  # for virtual time, where it can be had
     sit: Callable[[Any], None] | None = None  # shows it the world itself, where it may see that
+    program: Program | None = None  # that runs on this machine beside others
+    trusted: bool = False  # that program
     dial_in: str = ""  # the command by which a team dials in, where it is to
 
     @property
@@ -152,7 +154,7 @@ def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: Exit
     """Start a bundle's program."""
     program = Program(name, bundle, backend, terms.limits, terms.patience_s)
     stack.callback(program.close)
-    return Entry(name, bundle.digest, str(backend), program, program.ask)
+    return Entry(name, bundle.digest, str(backend), program, program.ask, program=program, trusted=terms.trusted)
 
 
 def _privileged(name: str, place: str) -> Entry:

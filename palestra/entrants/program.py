@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.poller import Bell
 from palestra.entrants.socket_frames import MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
+from palestra.entrants.turns import Turns
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
 from palestra.sandbox import launch
@@ -58,6 +59,7 @@ class _Process:
     receiver: Receiver
     bell: Bell  # rings when it has said something, or takes more
     asked: dict[int, _Asked] = field(default_factory=dict)  # by the number of the packet, what is open
+    ready: bool = False  # whether it has loaded
     may_say: int = SPARE_FRAMES  # so many frames; one that talks without end would be listened to without end
 
     def forget_closed(self, now: float) -> None:
@@ -90,7 +92,13 @@ class Program:
         self.deaths: list[Text] = []  # why each start ended, for the organiser
         self._why = Words()
         self._renewal: threading.Thread | None = None
+        self._turns = Turns()
         self._process = self._start()
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """What its control group divides and limits."""
+        return self._backend.controls
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -123,6 +131,7 @@ class Program:
         if frame.header.kind != "ready":
             said = _note(frame) or say("said something else than ready")
             raise PalestraError(say("{name}: {why}", name=self.name, why=said))
+        process.ready = True
 
     def post(self, tick: Tick) -> None:
         """Queue a packet; what the program does not take yet waits here and holds up nobody."""
@@ -161,6 +170,13 @@ class Program:
         Packets are not sent ahead, though that would be faster: over which of them it spent its time, only the program
         could tell, and it would tell what suits it.
         """
+        owed_s = self._turns.begin(self._process.running)
+        replies, seconds = self._ask(tick, within_s)
+        if not self._why and not self._renewal:
+            self._turns.end(self._process.running, self._process.ready, seconds)
+        return replies, seconds + owed_s
+
+    def _ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
         started = time.monotonic()
         self.post(tick)
         replies: list[Reply] = []
@@ -201,6 +217,8 @@ class Program:
     def _reply(self, frame: Frame) -> list[Reply]:
         """A frame as the reply that it is. What answers nothing that is asked is handed on, to be recorded."""
         kind, number, data = frame.header.kind, frame.header.number, frame.header.data
+        if kind == "ready":
+            self._process.ready = True
         if kind == "refused":
             self._end(_note(frame) or say("it could not be made again"))
         asked = self._process.asked.get(number)
@@ -255,6 +273,26 @@ class Program:
     def dead(self) -> Text:
         return self._why
 
+    def hold(self) -> None:
+        """Others play in the same virtual time: it runs only while it is asked."""
+        self._turns.hold(self._process.running)
+
+    def pause(self) -> None:
+        """Freeze it while others act."""
+        if not self._why and not self._renewal:
+            self._process.running.freezer.freeze()
+
+    def resume(self) -> None:
+        if not self._why and not self._renewal:
+            self._process.running.freezer.thaw()
+
+    def processor_times(self) -> tuple[float, float]:
+        """The seconds that this start of it has used, and was kept waiting for."""
+        if self._why or self._renewal:
+            return 0.0, 0.0
+        counters = self._process.running.processor_time
+        return counters.used_s(), counters.waited_s()
+
     @property
     def output(self) -> str:
         """What it printed, for the organiser."""
@@ -268,6 +306,7 @@ class Program:
         if self._renewal:
             self._renewal.join()
         if self._process.sock.fileno() >= 0:
+            self._process.running.freezer.thaw()
             self._say_that_it_is_over()
             self._let_go(self._process)
 

@@ -66,6 +66,7 @@ class Head(msgspec.Struct, frozen=True):
     decisions: int  # of each entrant, if the run comes to its end
     started_at: str  # UTC
     palestra: str  # version
+    allow_starving: bool = False  # several programs played though nothing kept one from starving another: allowed
 
 
 class End(msgspec.Struct, frozen=True):

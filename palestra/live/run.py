@@ -2,21 +2,22 @@
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from palestra.entrants import Entry, Terms, open
+from palestra.entrants import Entry, Program, Terms, open
 from palestra.errors import PalestraError, text_of
 from palestra.live import episode_run, recording, stream
 from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.live.live_data import LiveData
+from palestra.live.processor_watch import ProcessorWatch
 from palestra.live.recording import End, Head, Recorder, Recording, Who
 from palestra.live.scored_run import ScoredRun, score
 from palestra.live.standings import Standings
@@ -41,6 +42,10 @@ class NotReady(PalestraError):
     """Nobody can take part: the programs are to blame, and not the run."""
 
 
+class CannotShare(NotReady):
+    """Several programs cannot play here, since one could take the processors from the others."""
+
+
 @dataclass(frozen=True)
 class Play:
     """How a run is to be."""
@@ -51,6 +56,7 @@ class Play:
     trusted: bool = False  # whether programs need no sandbox
     seed: int = 0  # of the resampling behind the intervals
     watched: bool = True  # whether the terminal shows it
+    allow_starving: bool = False  # whether programs may play together where nothing keeps one from starving another
     follower: Follower | None = None
     private: bool = True  # whether entrants that are dialled may be on this machine or its own network
 
@@ -71,8 +77,11 @@ class Played(ScoredRun):
 def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
     """Play the stream to the entrants, and score what they said."""
     track, sittings = data.track, data.sittings
+    lack = "" if order.pace == "fast" else _lack("freezer" if track.episode else "cpu", entrants)
+    if lack and not order.allow_starving:
+        raise CannotShare(lack)
     entries, refused = _ready(entrants)
-    head = _head(data, order, entries)
+    head = _head(data, order, entries, starving=bool(lack))
     clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
     names = [entry.name for entry in entries]
     log = _Log(track, Standings(track, data.sheet, names), order.pace == "fast", order.follower)
@@ -112,7 +121,23 @@ def _ready(entrants: Sequence[Entry]) -> tuple[list[Entry], dict[str, Text]]:
     return left, refused
 
 
-def _head(data: LiveData, order: Play, entries: Sequence[Entry]) -> Head:
+def _lack(control: str, entrants: Sequence[Entry]) -> Text:
+    """Why these programs cannot play together in real time; empty if they can."""
+    programs = [entry for entry in entrants if entry.program and not entry.trusted]
+    without = next((entry for entry in programs if entry.program and control not in entry.program.controls), None)
+    if len(programs) < 2 or without is None:
+        return ""
+    return say(
+        "{count} programs were to play side by side, and nothing here keeps one from starving the others: their "
+        "control groups have no `{control}` ({sandbox}). `palestra doctor` tells how to get it. To play all the same: "
+        "--allow-starving, or allow_starving = true for the phase of a contest.",
+        count=len(programs),
+        control=control,
+        sandbox=without.sandbox or "",
+    )
+
+
+def _head(data: LiveData, order: Play, entries: Sequence[Entry], starving: bool) -> Head:
     return Head(
         track=data.track.id,
         settings=data.track.setting_values,
@@ -127,6 +152,7 @@ def _head(data: LiveData, order: Play, entries: Sequence[Entry]) -> Head:
         decisions=sum(sitting.decisions for sitting in data.sittings),
         started_at=datetime.now(UTC).isoformat(),
         palestra=version("palestra"),
+        allow_starving=starving,
     )
 
 
@@ -135,6 +161,7 @@ class _Log:
 
     recorder: Recorder
     watch: Watch
+    processors: ProcessorWatch | None = None  # in real time
 
     def __init__(self, track: Track, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
         self.track, self.standings, self.follower = track, standings, follower
@@ -147,6 +174,8 @@ class _Log:
     def sent(self, tick: Tick, at_s: float) -> None:
         self._heed()
         self.recorder.sent(tick, at_s)
+        if self.processors and tick.trial is not None:
+            self.processors.sent(tick.trial)
         self.at_s = at_s
         self.watch.sent()
         if self.hurried:
@@ -162,6 +191,8 @@ class _Log:
             self.watch.beat()
 
     def decided(self, decision: Decision) -> None:
+        if self.processors:
+            decision = self.processors.decided(decision)
         # What is scored is what is recorded, whatever was said: so it can be scored again.
         heard = hear(self.track, self.recorder.decided(decision), self.recorder.sitting)
         self.heard[decision.entrant].append(heard)
@@ -230,6 +261,8 @@ class _Hall:
                     lines = self._lines(sittings)
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
+                if self.order.pace == "real":
+                    self.log.processors = ProcessorWatch(self._programs())
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
                 self._note_changes(sitting)
                 self.log.show_standings(last=True)
@@ -249,8 +282,24 @@ class _Hall:
                 self.log.watch.sitting(number)
                 for entry, line in zip(self.entries, lines, strict=True):
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
-                    self.log.decided(episode_run.act(case, entry, line, self.clock, self.log))
+                    with self._turn_of(entry):
+                        self.log.decided(episode_run.act(case, entry, line, self.clock, self.log))
                 self.log.show_standings(last=True)
+
+    @contextmanager
+    def _turn_of(self, entry: Entry) -> Iterator[None]:
+        """In real time the others are frozen while one acts; in virtual time each is, whenever it is not asked."""
+        programs = self._programs() if self.order.pace == "real" else {}
+        for name, program in programs.items():
+            program.resume() if name == entry.name else program.pause()
+        try:
+            yield
+        finally:
+            for program in programs.values():
+                program.resume()
+
+    def _programs(self) -> dict[str, Program]:
+        return {entry.name: entry.program for entry in self.entries if entry.program}
 
     def _note_changes(self, sitting: Sitting) -> None:
         """A team on another machine can change its program at any time; that it says so is all that can be seen."""
@@ -273,6 +322,8 @@ class _Hall:
                 raise PalestraError(
                     say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name)
                 )
+            if entry.program and len(self.entries) > 1:
+                entry.program.hold()
             lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
         return lines
 

@@ -13,6 +13,7 @@ from palestra.live.answers import Heard, answers_of, hear
 from palestra.live.live_data import LiveData
 from palestra.live.recording import Recording, Who
 from palestra.live.stream import spoiled
+from palestra.live.waiting import starved
 from palestra.records import Result, Track
 from palestra.scoring import Scored, Sheet
 from palestra.scoring import score as scoring
@@ -33,10 +34,12 @@ class ScoredRun:
 def score(
     track: Track, sheet: Sheet, who: Entry | Who, heard: Sequence[Heard], seed: int, stopped: Text = ""
 ) -> Scored:
-    """One entrant's Result; it does not count where the host spoiled the run, or the run was stopped."""
+    """One entrant's Result; it does not count where the host spoiled the run, others had the processors, or the run was
+    stopped."""
     answers = answers_of(track, sheet.trials, heard)
     scored = scoring.score(track, sheet, answers, who.name, seed, sandbox=who.sandbox)
-    reasons = [words_of(reason) for reason in (spoiled(one.decision for one in heard), stopped) if reason]
+    decisions = [one.decision for one in heard]
+    reasons = [words_of(reason) for reason in (spoiled(decisions), starved(decisions), stopped) if reason]
     return Scored(not_counted(scored.result, reasons) if reasons else scored.result, scored.rows)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from palestra.live.waiting import Wait
 from palestra.records import Reply, Tick
 from palestra.text import Text, Words, say, say_as
 
@@ -32,6 +33,7 @@ class Decision(msgspec.Struct, frozen=True):
     deadline_s: float | None
     answer: Any
     note: Text  # empty, or why there is no answer
+    wait: Wait | None = None  # what a program beside others got of the processors, in real time
 
     @property
     def host_late_s(self) -> float:

@@ -95,13 +95,13 @@ def try_backend(backend: Backend, lacks: str) -> Backend:
     if lacks:
         return msgspec.structs.replace(backend, works=False, reason=lacks)
     try:
-        reason = _run(backend)
+        reason, controls = _run(backend)
     except (OSError, PalestraError) as error:
         return msgspec.structs.replace(backend, works=False, reason=str(error))
-    return msgspec.structs.replace(backend, works=True, reason=reason)
+    return msgspec.structs.replace(backend, works=True, reason=reason, controls=tuple(controls))
 
 
-def _run(backend: Backend) -> str:
+def _run(backend: Backend) -> tuple[str, list[str]]:
     with tempfile.TemporaryDirectory(prefix="palestra-probe-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -115,7 +115,7 @@ def _run(backend: Backend) -> str:
             return _judge(backend, running)
 
 
-def _judge(backend: Backend, running: Running) -> str:
+def _judge(backend: Backend, running: Running) -> tuple[str, list[str]]:
     lines = [line for line in running.output.splitlines() if line.startswith("PROBE ")]
     if not lines:
         said = running.output.strip().splitlines()[-1:]
@@ -126,4 +126,4 @@ def _judge(backend: Backend, running: Running) -> str:
     assert report is not None
     parts = ["own namespaces"] if backend.namespaces else []
     parts += [f"Landlock {landlock.version()}"] if backend.name == "landlock" else []
-    return ", ".join([*parts, "system call filter", report.group or "rlimits"])
+    return ", ".join([*parts, "system call filter", report.group or "rlimits"]), report.controls

@@ -53,6 +53,8 @@ def _calm() -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
+    if os.getpriority(os.PRIO_PROCESS, 0) < 0:  # a host that must be punctual has raised its own
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
     with contextlib.suppress(OSError):  # a nicety
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_FIRST))
 

@@ -46,7 +46,8 @@ class Keeper:
         if plan.cores:
             with contextlib.suppress(OSError):  # cores that were taken from us meanwhile: then it runs where we do
                 os.sched_setaffinity(0, plan.cores)
-        self.group = cgroups.make(plan.memory_bytes, plan.pids) if plan.groups else cgroups.Group(None, {})
+        bounds = cgroups.Bounds(plan.memory_bytes, plan.pids, tuple(plan.cores))
+        self.group = cgroups.make(bounds) if plan.groups else cgroups.Group(None, {})
         self.limited = self.group.limits
         self.uid = None if plan.backend == "rlimits" else entrant_user()
         self.scratch = f"{plan.scratch}/palestra-{os.getpid()}-{os.urandom(4).hex()}"
@@ -76,6 +77,7 @@ class Keeper:
             os.close(number)
         self.group.add(self.pid)
         self.limited = self.group.limits
+        self.control.sendall(json.dumps(self.group.files()).encode() + b"\n")
         os.write(go, json.dumps(self.limited).encode())
         os.close(go)
         return broken, status
@@ -126,6 +128,7 @@ class Keeper:
         return False
 
     def _kill(self) -> None:
+        self.group.thaw()
         if self.plan.alone:  # with the first process of a namespace the kernel ends all others
             members = children(os.getpid())
         else:
@@ -173,6 +176,7 @@ class Keeper:
             "cpu_s": max(self.cpu_s, self.group.cpu_s() or used.ru_utime + used.ru_stime),
             "memory_bytes": self.group.memory_peak_bytes() or used.ru_maxrss * 1024,
             "group": self.group.words,
+            "controls": self.group.controls,
         }
 
 
@@ -261,6 +265,7 @@ def main() -> None:
             "cpu_s": 0,
             "memory_bytes": 0,
             "group": "",
+            "controls": [],
         }
     with contextlib.suppress(OSError):
         control.sendall(json.dumps(report).encode())

@@ -50,6 +50,7 @@ class Backend(msgspec.Struct, frozen=True):
     advice: str = ""  # how to get it
     namespaces: bool = True  # its own processes, network and mounts
     groups: bool = True  # control groups, where they can be had
+    controls: tuple[str, ...] = ()  # what they control here: memory, pids, cpu, freezer
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"

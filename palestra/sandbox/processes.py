@@ -14,9 +14,9 @@ def children(of: int) -> list[int]:
     return found
 
 
-def descendants() -> list[int]:
-    """All processes below this one, as the host names them."""
-    found = children(os.getpid())
+def descendants(of: int | None = None) -> list[int]:
+    """All processes below one, by default this, as the host names them."""
+    found = children(os.getpid() if of is None else of)
     for pid in found:  # which grows meanwhile
         found += children(pid)
     return found

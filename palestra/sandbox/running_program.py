@@ -8,13 +8,17 @@ import socket
 import struct
 import subprocess
 import sys
+import time
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
 from palestra.sandbox import output
+from palestra.sandbox.freezer import Freezer
 from palestra.sandbox.plan import Plan
+from palestra.sandbox.processor_time import ProcessorTime
 from palestra.text import Words, human_bytes, message, say
 
 KEEPER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from palestra.sandbox.keeper import main; main()"
@@ -42,6 +46,7 @@ class Report(msgspec.Struct, frozen=True):
     cpu_s: float
     memory_bytes: int  # the most that was in use
     group: str  # the control group that limited it; empty where rlimits did
+    controls: list[str] = []  # what that group controls
 
 
 class Running:
@@ -51,6 +56,7 @@ class Running:
         self.plan = plan
         self.bundle = plan.folder  # where the program finds it
         self._report: Report | None = None
+        self._heard = b""  # of the keeper
         self._output = os.memfd_create("palestra-output")
         self._control, theirs = socket.socketpair()
         child = -1 if sock is None else sock.fileno()
@@ -76,19 +82,46 @@ class Running:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end, at most so long; whether it has ended, with all that it started."""
-        if self._report is None and self._readable(timeout_s):
-            with contextlib.suppress(OSError):
-                data = b"".join(iter(lambda: self._control.recv(1 << 16), b""))
-                self._report = msgspec.json.decode(data, type=Report) if data else None
-            code = self._keeper.wait()
-            if self._report is None:
-                self._report = Report("broken", 0, f"its keeper ended (code {code})", False, 0, 0, "")
+        ends = None if timeout_s is None else time.monotonic() + timeout_s
+        while self._report is None and self._listen(None if ends is None else max(ends - time.monotonic(), 0.0)):
+            pass
         return self._report is not None
 
-    def _readable(self, timeout_s: float | None) -> bool:
+    def _listen(self, timeout_s: float | None) -> bool:
+        """Take what the keeper says: a line at the start, the report at the end. Whether anything came."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        return bool(poll.poll(None if timeout_s is None else timeout_s * 1000))
+        if not poll.poll(None if timeout_s is None else timeout_s * 1000):
+            return False
+        data = b""
+        with contextlib.suppress(OSError):
+            data = self._control.recv(1 << 16)
+        self._heard += data
+        if not data:
+            self._report = self._reported()
+        return True
+
+    def _reported(self) -> Report:
+        code, said = self._keeper.wait(), self._heard.rpartition(b"\n")[2]
+        if said:
+            return msgspec.json.decode(said, type=Report)
+        return Report("broken", 0, f"its keeper ended (code {code})", False, 0, 0, "")
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """The files of its control group; none where it never got one."""
+        while b"\n" not in self._heard and self._report is None:
+            self._listen(None)
+        line, ended, _ = self._heard.partition(b"\n")
+        return msgspec.json.decode(line, type=dict[str, str]) if ended else {}
+
+    @cached_property
+    def freezer(self) -> Freezer:
+        return Freezer(self._files)
+
+    @cached_property
+    def processor_time(self) -> ProcessorTime:
+        return ProcessorTime(self._files, self._keeper.pid)
 
     def kill(self) -> None:
         """End it and all that it started; they are gone when this returns."""
@@ -119,6 +152,8 @@ class Running:
         """Kill it and let go of everything; its report stays, its output does not."""
         if self._output >= 0:
             self.kill()
+            for used in vars(self).keys() & {"freezer", "processor_time"}:
+                getattr(self, used).close()
             self._control.close()
             os.close(self._output)
             self._output = -1

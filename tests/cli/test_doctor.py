@@ -21,6 +21,13 @@ def test_everything_is_looked_at():
     assert {"sandbox: bubblewrap", "sandbox: landlock", "sandbox: rlimits", *doctor.LIBRARIES} <= set(names)
 
 
+def test_a_machine_where_one_program_can_starve_another_is_told_how_to_change_that():
+    lacking = doctor._fairness(["memory", "pids"])
+    assert not lacking.ok and lacking.found == "no control group with cpu and freezer"
+    assert "Delegate=" in lacking.advice and "root" in lacking.advice
+    assert doctor._fairness(["cpu", "freezer"]).ok
+
+
 def test_what_a_contest_may_need_is_told_with_what_it_is_for():
     rows = {row["what"]: row["for"] for row in doctor.as_rows(doctor.report())}
     assert "several server processes" in rows["PostgreSQL"]

@@ -25,7 +25,9 @@ from palestra.live.run import Play, Played
 from palestra.live.stream import Decision
 from palestra.records import Track
 from palestra.sandbox import backends, launch
+from palestra.sandbox.freezer import Freezer
 from palestra.sandbox.launch import Limits
+from palestra.sandbox.processor_time import ProcessorTime
 from tests import OUTSIDE
 
 TRACKS = OUTSIDE / "live"
@@ -143,6 +145,7 @@ class _Light:
     """In the place of a sandbox: a thread of ours at the other end of the socket."""
 
     report, output = None, ""
+    freezer, processor_time = Freezer({}), ProcessorTime({}, -1)
 
     def __init__(self, sock: socket.socket, talk: Callable[[socket.socket], None]) -> None:
         self._sock = sock.dup()

@@ -375,6 +375,7 @@ class RunEnded(_Body, frozen=True, tag="run.ended"):
     recording: str = ""  # digest of the recording
     message: str = ""
     message_zh: str = ""
+    starving: bool = False  # nothing kept one program from starving another, and the phase's rules allowed that
 
 
 Body = (

@@ -64,6 +64,7 @@ PHASE = {
     "ties": Key(value_parsers.ties),
     "pace": Key(value_parsers.choice("real", "fast")),
     "timing": Key(value_parsers.choice("track", "lockstep")),
+    "allow_starving": Key(value_parsers.truth_value),
     "licence": Key(value_parsers.words),
     "access": Key(value_parsers.choice("open", "requested")),
 }

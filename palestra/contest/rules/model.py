@@ -81,6 +81,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     ties: tuple[str, ...] = ()  # metrics that part equal teams, then "earlier"; empty: as the track says
     pace: Literal["real", "fast"] = "fast"  # of a live track
     timing: Literal["track", "lockstep"] = "track"  # deadlines as the track sets them, or everybody is waited for
+    allow_starving: bool = False  # play several bundles in real time though nothing keeps one from starving another
     licence: Words = Words()  # what a team accepts before it gets the data
     access: Literal["open", "requested"] = "requested"  # whether the organiser grants each team's request
     promotion: Promotion | None = None

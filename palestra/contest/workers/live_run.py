@@ -55,9 +55,10 @@ from palestra.live import run as playing
 from palestra.records import Case, Sitting, Tick, Track
 from palestra.sandbox import backends
 from palestra.scoring import Scored
-from palestra.text import LANGUAGES, Text, Words, joined, say, words_of
+from palestra.text import LANGUAGES, Text, Words, joined, message, say, words_of
 
 RUNS = "runs"  # in the contest's folder: where a run on the stage is recorded
+STARVING = message("Nothing kept one program from starving another; the rules of this phase allow that.")
 Ending = Literal["done", "stopped", "failed"]
 LAST_LINES, OUTPUT = 10, 1_000  # of what a program printed that its team is told: lines, and characters in all
 
@@ -266,16 +267,18 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     try:
         outcome, told, played = stage.run()
         digest = keep(Files.open(assignment.files), folder, stage.teams) if folder.is_dir() else ""
-        bodies = [body for name in played.scored for body in stage.made(played, name, digest)] if played else []
+        valid = [name for name, one in played.scored.items() if one.result.valid] if played else []
+        bodies = [body for name in valid for body in stage.made(played, name, digest)] if played else []
     except BaseException:
         commentary.end("failed", OUR_FAULT, {})
         raise
-    results = {name: one.result for name, one in played.scored.items()} if played else {}
+    results = {name: played.scored[name].result for name in valid} if played else {}
     values = {name: result.metrics[track.ranks.name].value for name, result in results.items()}
     commentary.end(outcome, told, values)
     if outcome == "done":  # the file store has it
         shutil.rmtree(folder)
-    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told))))
+    starving = played is not None and played.recording.head.allow_starving
+    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told), starving)))
 
 
 @dataclass(frozen=True)
@@ -294,7 +297,8 @@ class _Stage:
 
     def run(self) -> tuple[Ending, Words, Played | None]:
         """How it ended, what is to be said of it, and what came of it where its results count."""
-        order = Play(self.assignment.phase.pace, watched=False, follower=self.commentary, private=False)
+        phase, told = self.assignment.phase, self.commentary
+        order = Play(phase.pace, watched=False, follower=told, private=False, allow_starving=phase.allow_starving)
         with ExitStack() as stack:
             with our_part():
                 backends.choose()
@@ -314,7 +318,7 @@ class _Stage:
         if invalid:  # on one clock, what was wrong for one was not right for the others
             why = say("This run does not count, and no team is to blame: {why}.", why=invalid[0])
             return "failed", why.cut(MESSAGE), None
-        return "done", _told(*_away({**absent, **played.refused})), played
+        return "done", _told(*_away({**absent, **played.refused}), *_not_counted(played)), played
 
     def _open_all(
         self, order: Play, sittings: Sequence[Sitting], absent: dict[str, Text], stack: ExitStack
@@ -344,6 +348,16 @@ def _names(entries: Sequence[Entrant]) -> list[str]:
 
 def _away(absent: Mapping[str, Text]) -> list[Words]:
     return [say("{name} could not take part: {why}", name=name, why=why) for name, why in absent.items()]
+
+
+def _not_counted(played: Played) -> list[Words]:
+    """Whose result does not count, though the run does for the others: it was starved, and is to play again."""
+    told = [
+        say("The result of {name} does not count: {why}", name=name, why=reason)
+        for name, one in played.scored.items()
+        for reason in one.result.reasons
+    ]
+    return [*told, say(STARVING)] if played.recording.head.allow_starving else told
 
 
 def _told(*parts: Text) -> Words:

@@ -548,6 +548,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "limit": message("Size of a submission, at most"),
         "file_name": message("Name of the file"),
         "allow_missing": message("Missing answers are taken, and charged"),
+        "allow_starving": message("Bundles may play in real time where one can starve another"),
         "board": message("What counts on the board"),
         "board_for": message("Who sees the board"),
         "history_for": message("Who sees how scores went"),

@@ -21,6 +21,7 @@ from palestra.contest.workers.live_progress import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
 from palestra.sandbox import backends
 from palestra.sandbox.launch import Backend
+from palestra.text import Words
 from tests.changed import changed
 from tests.contest.bundles import PROGRAM, Home, write_tar, write_zip, zip_folder
 from tests.entrants.programs import until
@@ -296,6 +297,42 @@ def test_a_run_that_the_host_spoiled_has_failed_and_gives_nobody_a_result(home, 
     outcome = live_run.play_all(home.assignment("run", run="run1", entries=entries, database=address))
     (ended,) = outcome.bodies
     assert ended.outcome == "failed" and "no team is to blame" in ended.message and ended.recording
+
+
+def stage(home, engine, **phase):
+    """Two teams in real time, on a machine without control groups."""
+    home = home(data={"sittings": 1, "ticks": 10, "every_s": 0.01, "deadline_s": 1.0}, pace="real", **phase)
+    address = engine.url.render_as_string(hide_password=False)
+    entries = (home.entrant("s1", "Red", home.bundle("a")), home.entrant("s2", "Blue", home.bundle("b")))
+    return home.assignment("run", run="run1", entries=entries, database=address)
+
+
+@pytest.fixture
+def without_groups(monkeypatch):
+    bare = msgspec.structs.replace(backends.choose(), groups=False, controls=())
+    monkeypatch.setattr(backends, "choose", lambda trusted=False: bare)
+
+
+def test_bundles_do_not_play_in_real_time_where_one_could_starve_another(home, engine, without_groups):
+    (ended,) = live_run.play_all(stage(home, engine)).bodies
+    assert ended.outcome == "failed" and not ended.starving
+    assert "nothing here keeps one from starving the others" in ended.message
+    assert "allow_starving = true" in ended.message_zh
+
+
+def test_where_the_rules_allow_that_the_log_says_that_they_were_used(home, engine, without_groups):
+    ended = live_run.play_all(stage(home, engine, allow_starving=True)).bodies[-1]
+    assert ended.starving and "Nothing kept one program from starving another" in ended.message
+
+
+def test_who_was_starved_has_no_result_and_the_others_do(home, engine, monkeypatch):
+    def starved(decisions):
+        return Words("Blue had the processors", "Blue") if any(one.entrant == "Red" for one in decisions) else Words()
+
+    monkeypatch.setattr("palestra.live.scored_run.starved", starved)
+    *results, ended = live_run.play_all(stage(home, engine)).bodies
+    assert [body.submission for body in results if isinstance(body, e.ResultMade)] == ["s2"]
+    assert ended.outcome == "done" and "The result of Red does not count: Blue had the processors" in ended.message
 
 
 def test_a_run_that_the_organiser_stopped_ends_and_keeps_what_was_recorded(crowd, engine, clock):
