@@ -192,5 +192,11 @@ def test_a_wheel_has_all_that_is_no_python(tmp_path):
     have = set(zipfile.ZipFile(wheel).namelist())
     files = [path for path in (source / "palestra").rglob("*") if path.is_file() and "build" not in path.parts]
     assert {str(path.relative_to(source)) for path in files} <= have
-    for part in ("web/templates/", "web/static/", "web/words/", "contest/migrations/versions/", "starters/"):
+    for part in (
+        "web/templates/",
+        "web/static/",
+        "i18n/zh.mo",
+        "contest/storage/migrations/versions/",
+        "authoring/starter/",
+    ):
         assert any(name.startswith(f"palestra/{part}") for name in have), part
