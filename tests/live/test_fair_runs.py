@@ -123,7 +123,7 @@ def test_one_that_is_starved_where_that_is_allowed_does_not_count_and_is_told_by
     scored = ran.played.scored
     assert len(ran.unanswered("works")) > 0
     assert not scored["works"].result.valid
-    reasons = scored["works"].result.reasons
-    assert any("kept waiting for a processor" in why.en and "hog used" in why.en for why in reasons), reasons
-    assert not any("kept waiting" in why.en for why in scored["hog"].result.reasons)
+    (told,) = (why.en for why in scored["works"].result.reasons if "kept waiting for a processor" in why.en)
+    assert "hog used" in told or "no entrant's used" in told  # which of both, is up to what else the machine does
+    assert not any("works used" in why.en for why in scored["hog"].result.reasons)
     assert session.replay_live(ran.folder, None).same
