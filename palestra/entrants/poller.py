@@ -14,9 +14,11 @@ class Bell:
     def watch(self, sock: socket.socket, writing: bool = False) -> None:
         number, events = sock.fileno(), select.EPOLLIN | (select.EPOLLOUT if writing else 0)
         known = self._watched.get(number)
+        if known == events:
+            return
         if known is None:
             self._epoll.register(number, events)
-        elif known != events:
+        else:
             self._epoll.modify(number, events)
         self._watched[number] = events
 

@@ -320,6 +320,8 @@ class Program:
 
 def _send_on(process: _Process, deadline: float) -> None:
     """Send what waits, as the program takes it, until then or until it says something."""
+    if not process.sender.waiting:  # as after most packets
+        return
     while not process.sender.flush():
         process.bell.watch(process.sock, writing=True)
         poll = select.poll()

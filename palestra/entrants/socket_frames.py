@@ -145,8 +145,10 @@ class Sender:
 
     def post(self, header: Header, arrays: Arrays = ()) -> None:
         """Send a frame, or keep what is not taken. Its arrays must not change until it is sent."""
-        parts, _ = pack(header, arrays)
-        self.keep(parts, 0 if self.waiting else _send_some(self.sock, parts))
+        parts, size = pack(header, arrays)
+        sent = 0 if self.waiting else _send_some(self.sock, parts)
+        if sent < size:
+            self.keep(parts, sent)
 
     def keep(self, parts: Sequence[Part], sent: int) -> None:
         """Put what was not sent of these in the queue."""
@@ -212,7 +214,8 @@ class Receiver:
         length, size = self._sizes
         if length > len(self._ahead):
             self._enlarge(length)
-        self._need(length, deadline)
+        if self._end - self._start < length:
+            self._need(length, deadline)
         header = _read_header(self._ahead[self._start : self._start + length], size)
         self._start += length
         if size:
@@ -222,7 +225,8 @@ class Receiver:
 
     def _lengths(self, deadline: float | None) -> tuple[int, int]:
         """The sizes of the header and of the arrays, judged."""
-        self._need(LENGTH_BYTES, deadline)
+        if self._end - self._start < LENGTH_BYTES:  # asked here, as below: mostly all of it is there
+            self._need(LENGTH_BYTES, deadline)
         total = LENGTH.unpack_from(self._ahead, self._start)[0]
         if total > self.max_bytes:  # as soon as it is there, though nothing else be ever sent
             raise BadFrame(
@@ -232,7 +236,8 @@ class Receiver:
                     most=self.max_bytes,
                 )
             )
-        self._need(PREFIX.size, deadline)
+        if self._end - self._start < PREFIX.size:
+            self._need(PREFIX.size, deadline)
         length = LENGTH.unpack_from(self._ahead, self._start + LENGTH_BYTES)[0]
         size = total - LENGTH_BYTES - length
         if size < 0 or length > MAX_HEADER_BYTES:

@@ -74,7 +74,7 @@ def open_regular(path: str | Path, max_bytes: int, *, may_be_empty: bool = False
             say("a file that can be read"),
         )
     try:
-        _check_regular(Path(path), os.fstat(descriptor), max_bytes, may_be_empty)
+        _check_regular(path, os.fstat(descriptor), max_bytes, may_be_empty)
     except BaseException:
         os.close(descriptor)
         raise
@@ -96,7 +96,7 @@ def read_bytes(path: str | Path, max_bytes: int, *, may_be_empty: bool = False, 
     finally:
         os.close(descriptor)
     if len(data) > max_bytes:
-        _refuse_size(Path(path), len(data), max_bytes)
+        _refuse_size(path, len(data), max_bytes)
     return data
 
 
@@ -203,7 +203,7 @@ def _status(path: Path) -> os.stat_result:
         )
 
 
-def _check_regular(path: Path, status: os.stat_result, max_bytes: int, may_be_empty: bool) -> None:
+def _check_regular(path: str | Path, status: os.stat_result, max_bytes: int, may_be_empty: bool) -> None:
     if not stat.S_ISREG(status.st_mode):
         refuse(shown_name(path), kind_of(status.st_mode), say("a file"))
     if status.st_size > max_bytes:
@@ -212,5 +212,5 @@ def _check_regular(path: Path, status: os.stat_result, max_bytes: int, may_be_em
         refuse(shown_name(path), say("an empty file"), say("a file with something in it"))
 
 
-def _refuse_size(path: Path, size: int, max_bytes: int) -> None:
+def _refuse_size(path: str | Path, size: int, max_bytes: int) -> None:
     refuse(shown_name(path), human_bytes(size), say("at most {max_bytes}", max_bytes=human_bytes(max_bytes)))

@@ -141,7 +141,7 @@ def test_what_came_while_the_clock_waited_came_when_the_wait_ended(time, monkeyp
     monkeypatch.setattr(wall_clock, "_wait", wait)
     with Socketed() as line:
         clock.wait(time.now + 1.0, [line])
-    assert clock.heard() == time.now == pytest.approx(1000.0006, abs=1e-6)
+    assert clock.heard() == time.now == pytest.approx(1000.0006 + wall_clock.SPIN_S, abs=1e-6)
 
 
 def test_what_came_while_the_host_was_busy_is_not_said_to_have_come_later(time):
@@ -225,3 +225,22 @@ def test_a_busy_host_is_late_itself_and_nobody_else(time):
     assert len(log.decisions) == 10 and not log.strays
     assert all(one.note == "" and 0 <= one.latency_s <= 0.003 for one in log.decisions)
     assert max(one.host_late_s for one in log.decisions) > 0.003
+
+
+def test_one_that_answers_soon_is_heard_without_going_to_sleep(time, monkeypatch):
+    def wait(poll, left_s):
+        raise AssertionError("it went to sleep")
+
+    monkeypatch.setattr(wall_clock, "_wait", wait)
+    clock = WallClock()
+    with Socketed() as line:
+        line.theirs.send(b"t1\n")
+        clock.wait(time.now + 1.0, [line])
+        assert [reply.trial for reply in line.replies()] == ["t1"]
+
+
+def test_where_several_are_waited_for_nobody_is_kept_from_a_processor_by_looking(time, monkeypatch):
+    monkeypatch.setattr(wall_clock, "_speaks_soon", lambda poll, within_s: pytest.fail("it looked without sleeping"))
+    clock = WallClock()
+    with Socketed() as one, Socketed() as other:
+        clock.wait(time.now + 0.0005, [one, other])
