@@ -160,6 +160,8 @@ def _find_implausible(
 ) -> None:
     """Answers that say what cannot be, though each of their numbers could be read."""
     columns = [column for column in answers.columns if column != "trial"]
+    for column in columns:  # what is no usable number is told already
+        answers = answers.filter(~_rows_with(_is_beyond, answers[column]))
     rows = trials.join(answers, on="trial", how="inner", maintain_order="left")
     odd = rows.filter(~plausible.holds(rows).fill_null(True)).select("trial", *columns)
     for trial, *values, count in _told(odd):
