@@ -9,7 +9,7 @@ import pytest
 
 from palestra.entrants import program as programs
 from palestra.errors import PalestraError
-from palestra.live import run
+from palestra.live import run, summary_lines
 from tests.live import hall
 from tests.live.hall import at, program
 
@@ -240,6 +240,16 @@ def test_one_that_dies_too_often_stays_dead_and_is_charged_for_the_rest(tmp_path
     ran.require_same_again()
 
 
+def test_one_that_takes_long_to_load_and_dies_once_loses_one_decision(tmp_path, monkeypatch, data):
+    """Loading again takes longer than one packet may."""
+    monkeypatch.setattr(run, "STUCK_S", 1.0)
+    monkeypatch.setattr(run, "STUCK_DEADLINES", 0)
+    ran = play(tmp_path, data, program(make="time.sleep(1.5)", answer=at(9, "os._exit(4)")))
+    require_untouched(ran)
+    assert ran.unanswered("evil") == {TRIAL: "ended by itself with exit code 4"}
+    assert ran.deaths("evil") == ["ended by itself with exit code 4"]
+
+
 PULLS = """
 class MyAlgorithm:
     def set_task(self, task): self.task = task
@@ -254,8 +264,12 @@ class MyAlgorithm:
 def test_one_that_never_answers_earns_nothing(tmp_path, deadline_s, note):
     ran = play(tmp_path, write_data(tmp_path / "data", deadline_s=deadline_s), PULLS)
     require_untouched(ran)
-    assert list(ran.unanswered("evil").values())[:7] == [note] * 7  # at the last one, its run ends
-    assert len(ran.unanswered("evil")) == 8 and ran.accuracy("evil") == 0.0
+    assert list(ran.unanswered("evil").values()) == [note] * 7 + ["left at the finish without an answer"]
+    assert ran.deaths("evil") == [] and ran.accuracy("evil") == 0.0
+    assert (
+        "0 of 8 answered, 8 missed (0 of them answered late), never reported an answer"
+        in summary_lines(ran.played, "evil")[0]
+    )
     ran.require_same_again()
 
 

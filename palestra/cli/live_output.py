@@ -5,6 +5,7 @@ from collections import Counter
 import typer
 
 from palestra import console
+from palestra.entrants import explaining_lines
 from palestra.errors import PalestraError
 from palestra.live import Played, Replayed, ScoredRun, summary_lines
 from palestra.scoring import board
@@ -24,8 +25,8 @@ def show_played(played: Played, json: bool) -> None:
     _show_summaries(played)
     for name, output in run.end.outputs.items():
         if output and not played.scored[name].rows["answered"].all():
-            console.say(f"What {printable(name)} printed last:")
-            console.say("\n".join(f"  {printable(line)}" for line in output.splitlines()[-LAST_LINES:]))
+            console.say(f"What {printable(name)} printed:")
+            console.say("\n".join(f"  {printable(line)}" for line in explaining_lines(output, LAST_LINES)))
     console.say(f"The run is recorded: palestra replay {run.folder}")
 
 
@@ -50,7 +51,7 @@ def _show_summaries(run: ScoredRun) -> None:
     deaths = run.recording.end.deaths if run.recording.end else {}
     for name in run.scored:
         typer.echo("\n".join(summary_lines(run, name)))
-        for why, count in Counter(deaths.get(name, [])).most_common():
+        for why, count in Counter(deaths.get(name, [])).items():  # the first one explains the others
             typer.echo(f"  {count} × {printable(str(why))}")
 
 

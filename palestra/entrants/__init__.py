@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from palestra.entrants import bundle, open, websocket_messages
     from palestra.entrants.bundle import PROGRAM
     from palestra.entrants.open import Called, Entry, Terms
-    from palestra.entrants.program import Program
+    from palestra.entrants.program import Program, left_unanswered, taken_unanswered
     from palestra.entrants.socket_frames import MOST_NUMBERS, Frame, Header, Receiver, send
+    from palestra.entrants.tracebacks import explaining_lines
 else:
     __getattr__ = lazy_exports(__name__)

@@ -2,13 +2,17 @@
 
 Ending a program and starting another takes a while. It is done beside the stream, in a thread, so that one that dies
 holds up nobody. In real time packets that fall into that gap are lost to it; from then on they queue, though it is
-still loading.
+still loading. In virtual time it is started when it is asked next, and charged for all of its loading.
+
+To load again it has as long as it had at first. It is given no packet before: who died on purpose would get time to
+think.
 """
 
 import select
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +20,7 @@ from dataclasses import dataclass, field
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.poller import Bell
 from palestra.entrants.socket_frames import MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
+from palestra.entrants.tracebacks import AGAIN
 from palestra.entrants.turns import Turns
 from palestra.errors import PalestraError, clean
 from palestra.records import Reply, Tick
@@ -29,6 +34,7 @@ REPLY_BYTES = 65_536  # of one reply: numbers, or a note
 READY_S = 120.0  # to load a model
 ENDING_S = 2.0  # between closing its socket and being gone, on a busy host
 QUEUE_BYTES = 64 << 20  # that may wait for a program that takes nothing: a quarter of an hour of EEG or more
+HELD_BYTES = QUEUE_BYTES // 2  # that are kept for one that loads again: the newest
 SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only where nobody else waits
 LEAVING_S = 0.5  # to end by itself once nothing more comes
 STARTS = 20  # of one program in one run; one that dies more often stays dead
@@ -58,8 +64,11 @@ class _Process:
     sender: Sender
     receiver: Receiver
     bell: Bell  # rings when it has said something, or takes more
+    ready: bool = False  # whether it is loaded
+    since: float = field(default_factory=time.monotonic)  # it loads, or is ready
+    held: deque[tuple[Tick, float]] = field(default_factory=deque)  # what was posted while it loads, and when
+    knows_the_last: bool = False  # whether it was given the last packet of all
     asked: dict[int, _Asked] = field(default_factory=dict)  # by the number of the packet, what is open
-    ready: bool = False  # whether it has loaded
     may_say: int = SPARE_FRAMES  # so many frames; one that talks without end would be listened to without end
 
     def forget_closed(self, now: float) -> None:
@@ -71,9 +80,16 @@ class _Process:
             del self.asked[number]
 
     def waited_s(self) -> float:
-        """How long an answer is waited for that has no deadline."""
+        """How long an answer is waited for that has no deadline. While it loads, none is."""
         waited_for = [one.posted_at for one in self.asked.values() if one.deadline_s is None]
-        return time.monotonic() - min(waited_for) if waited_for else 0.0
+        return time.monotonic() - max(min(waited_for), self.since) if waited_for else 0.0
+
+    def open(self) -> list[str]:
+        """The trials that an answer would still count for."""
+        now = time.monotonic()
+        self.forget_closed(now)
+        held = [tick.trial for tick, at in self.held if tick.trial and _is_open(tick, at, now)]
+        return [asked.trial for asked in self.asked.values()] + held
 
 
 class Program:
@@ -93,6 +109,7 @@ class Program:
         self._why = Words()
         self._renewal: threading.Thread | None = None
         self._turns = Turns()
+        self._in_turn = False  # whether it is asked and waited for: in virtual time
         self._process = self._start()
 
     @property
@@ -131,7 +148,7 @@ class Program:
         if frame.header.kind != "ready":
             said = _note(frame) or say("said something else than ready")
             raise PalestraError(say("{name}: {why}", name=self.name, why=said))
-        process.ready = True
+        self._begin(process)
 
     def post(self, tick: Tick) -> None:
         """Queue a packet; what the program does not take yet waits here and holds up nobody."""
@@ -139,19 +156,38 @@ class Program:
         if self._why or self._renewal:
             self._lose(tick.trial)
             return
-        process, now = self._process, time.monotonic()
+        if self._process.ready:
+            self._send(self._process, tick, time.monotonic())
+        else:
+            self._hold(self._process, tick)
+
+    def _hold(self, process: _Process, tick: Tick) -> None:
+        """Keep a packet for when it is loaded, and the newest where they are too many."""
+        now = time.monotonic()
+        process.held.append((tick, now))
+        while len(process.held) > 1 and sum(_size(held) for held, _ in process.held) > HELD_BYTES:
+            oldest, at = process.held.popleft()
+            if _is_open(oldest, at, now):
+                self._lose(oldest.trial)
+
+    def _begin(self, process: _Process) -> None:
+        """It is loaded: give it what has come meanwhile."""
+        process.ready, process.since = True, time.monotonic()
+        while process.held and not self._renewal:
+            self._send(process, *process.held.popleft())
+
+    def _send(self, process: _Process, tick: Tick, now: float) -> None:
+        """Give it a packet that was posted at this time."""
         self._number += 1
         process.may_say += FRAMES
+        process.knows_the_last |= tick.about.get("last") is True
         process.forget_closed(now)
         if tick.trial is not None:
             process.asked[self._number] = _Asked(tick.trial, tick.deadline_s, now)
         about = {"ask": tick.trial is not None, "about": dict(tick.about), "names": list(tick.payload)}
         header = Header("packet", self._number, about)
-        try:
+        with suppress(OSError):  # it is gone; what it said last is still to be read, and explains why
             process.sender.post(header, tuple(tick.payload.values()))
-        except OSError:
-            self._end()
-            return
         process.bell.watch(process.sock, bool(process.sender.waiting))
         if process.sender.waiting_bytes > QUEUE_BYTES:
             self._end(say("killed: {size} of packets wait that it does not take", size=human_bytes(QUEUE_BYTES)))
@@ -170,25 +206,36 @@ class Program:
         Packets are not sent ahead, though that would be faster: over which of them it spent its time, only the program
         could tell, and it would tell what suits it.
         """
-        owed_s = self._turns.begin(self._process.running)
+        self._in_turn = True
+        loading_s = self._load_again()
+        owed_s = self._turns.begin(self._process.running) if self._runs else 0.0
         replies, seconds = self._ask(tick, within_s)
-        if not self._why and not self._renewal:
+        if self._runs:
             self._turns.end(self._process.running, self._process.ready, seconds)
-        return replies, seconds + owed_s
+        return replies, loading_s + owed_s + seconds
+
+    def _load_again(self) -> float:
+        """Start it, if it has ended since it was asked: only now, so that all of its loading is on its own time."""
+        started = time.monotonic()
+        if not self._gone or self._why:
+            return 0.0
+        self._start_again()
+        return time.monotonic() - started
 
     def _ask(self, tick: Tick, within_s: float) -> tuple[list[Reply], float]:
-        started = time.monotonic()
+        started, replies = time.monotonic(), list[Reply]()
         self.post(tick)
-        replies: list[Reply] = []
         while not self._why and not self._renewal:
-            frame = self._next(started + within_s)
+            process = self._process
+            limit_s = max(started, process.since) + within_s if process.ready else process.since + READY_S
+            frame = self._next(limit_s)
             if frame is not None:
                 replies += self._reply(frame)
                 if frame.header.number == self._number and frame.header.kind in ("done", "taken"):
                     return replies, time.monotonic() - started
             elif not self._renewal:
                 self._end(say("killed: it took longer than {limit:g} s over one packet", limit=within_s))
-        if self._renewal:  # here nobody else waits, so it may be waited for; loading is on its own time
+        if self._renewal:  # here nobody else waits, so it may be waited for
             self._renewal.join()
         replies += self.replies()
         return replies, time.monotonic() - started
@@ -206,7 +253,9 @@ class Program:
                 return frame
             self._end(say("killed: it says more than it is asked"))
         except TimeoutError:
-            if self._patience_s and process.waited_s() > self._patience_s:
+            if not process.ready and time.monotonic() - process.since >= READY_S:
+                self._end(say("killed: not ready after {limit:g} s", limit=READY_S))
+            elif self._patience_s and process.waited_s() > self._patience_s:
                 self._end(say("killed: it took longer than {limit:g} s over one answer", limit=self._patience_s))
         except (EOFError, OSError):
             self._end()
@@ -217,10 +266,10 @@ class Program:
     def _reply(self, frame: Frame) -> list[Reply]:
         """A frame as the reply that it is. What answers nothing that is asked is handed on, to be recorded."""
         kind, number, data = frame.header.kind, frame.header.number, frame.header.data
-        if kind == "ready":
-            self._process.ready = True
         if kind == "refused":
             self._end(_note(frame) or say("it could not be made again"))
+        if kind == "ready" and not self._process.ready:
+            self._begin(self._process)
         asked = self._process.asked.get(number)
         if asked is None:
             return [Reply(f"(packet {number})", data["answer"])] if kind == "done" and "answer" in data else []
@@ -229,7 +278,7 @@ class Program:
             return []
         del self._process.asked[number]
         if kind == "taken":
-            return [Reply(asked.trial, None, say("took the next packet without an answer"))]
+            return [Reply(asked.trial, None, taken_unanswered())]
         return [Reply(asked.trial, data.get("answer"), _note(frame))]
 
     def _end(self, why: Text = "") -> None:
@@ -242,16 +291,23 @@ class Program:
         if not why:
             old.running.wait(ENDING_S)  # it is ending by itself: how it does is the reason
         self._let_go(old)
-        why = why or _ended(old.running)
-        self._lost += [Reply(asked.trial, None, why) for asked in old.asked.values()]
-        self.deaths.append(why)
+        if not why and old.knows_the_last and _left_in_order(old.running):
+            self._why = left_unanswered()
+        else:
+            why = why or _ended(old.running)
+            self.deaths.append(why)
+        self._lost += [Reply(trial, None, why or self._why) for trial in old.open()]
+        if len(self.deaths) >= STARTS:  # of why it ended, the first time explains the others
+            self._why = say("{why}; it was started {count} times, and no more", why=self.deaths[0], count=STARTS)
+        elif not self._why and not self._in_turn:
+            self._start_again()
+
+    def _start_again(self) -> None:
         try:
-            if len(self.deaths) < STARTS:
-                self._process = self._start()
-            else:
-                self._why = say("{why}; it was started {count} times, and no more", why=why, count=STARTS)
+            self._process = self._start()
         except (OSError, PalestraError) as error:
-            self._why = say("{why}; it cannot be started again: {error}", why=why, error=_error_told(error))
+            told = {"why": self.deaths[0], "error": _error_told(error)}
+            self._why = say("{why}; it cannot be started again: {error}", **told)
 
     def _let_go(self, process: _Process) -> None:
         process.running.kill()
@@ -273,22 +329,31 @@ class Program:
     def dead(self) -> Text:
         return self._why
 
+    @property
+    def _gone(self) -> bool:
+        """Whether this start of it has ended, and nothing is left of it."""
+        return self._process.sock.fileno() < 0
+
+    @property
+    def _runs(self) -> bool:
+        return not (self._why or self._renewal or self._gone)
+
     def hold(self) -> None:
         """Others play in the same virtual time: it runs only while it is asked."""
         self._turns.hold(self._process.running)
 
     def pause(self) -> None:
         """Freeze it while others act."""
-        if not self._why and not self._renewal:
+        if self._runs:
             self._process.running.freezer.freeze()
 
     def resume(self) -> None:
-        if not self._why and not self._renewal:
+        if self._runs:
             self._process.running.freezer.thaw()
 
     def processor_times(self) -> tuple[float, float]:
         """The seconds that this start of it has used, and was kept waiting for."""
-        if self._why or self._renewal:
+        if not self._runs:
             return 0.0, 0.0
         counters = self._process.running.processor_time
         return counters.used_s(), counters.waited_s()
@@ -296,7 +361,7 @@ class Program:
     @property
     def output(self) -> str:
         """What it printed, for the organiser."""
-        return "\n".join([*self._outputs, self._process.running.output]).strip("\n")
+        return AGAIN.join(filter(None, [*self._outputs, self._process.running.output])).strip("\n")
 
     def fileno(self) -> int:
         return -1 if self._why or self._renewal else self._process.bell.fileno()
@@ -305,7 +370,7 @@ class Program:
         """End it. A program that has heard of everything ends by itself, and in order."""
         if self._renewal:
             self._renewal.join()
-        if self._process.sock.fileno() >= 0:
+        if not self._gone:
             self._process.running.freezer.thaw()
             self._say_that_it_is_over()
             self._let_go(self._process)
@@ -318,18 +383,41 @@ class Program:
                 process.running.wait(LEAVING_S)
 
 
+def left_unanswered() -> Words:
+    """What a decision has on which a program left, after the last packet of all and in order."""
+    return say("left at the finish without an answer")
+
+
+def taken_unanswered() -> Words:
+    return say("took the next packet without an answer")
+
+
+def _is_open(tick: Tick, at: float, now: float) -> bool:
+    return tick.deadline_s is None or now <= at + tick.deadline_s
+
+
+def _size(tick: Tick) -> int:
+    return sum(array.nbytes for array in tick.payload.values())
+
+
+def _left_in_order(running: Running) -> bool:
+    report = running.report
+    return report is not None and report.cause == "ended" and report.code == 0
+
+
 def _send_on(process: _Process, deadline: float) -> None:
     """Send what waits, as the program takes it, until then or until it says something."""
     if not process.sender.waiting:  # as after most packets
         return
-    while not process.sender.flush():
-        process.bell.watch(process.sock, writing=True)
-        poll = select.poll()
-        poll.register(process.sock, select.POLLIN | select.POLLOUT)
-        left_ms = (deadline - time.monotonic()) * 1e3
-        found = poll.poll(left_ms) if left_ms > 0 else []
-        if not found or found[0][1] & select.POLLIN:
-            return
+    with suppress(OSError):  # as above
+        while not process.sender.flush():
+            process.bell.watch(process.sock, writing=True)
+            poll = select.poll()
+            poll.register(process.sock, select.POLLIN | select.POLLOUT)
+            left_ms = (deadline - time.monotonic()) * 1e3
+            found = poll.poll(left_ms) if left_ms > 0 else []
+            if not found or found[0][1] & select.POLLIN:
+                return
     process.bell.watch(process.sock)
 
 

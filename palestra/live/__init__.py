@@ -9,6 +9,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.live import episode_run, run
     from palestra.live.answers import Heard, answers_of
+    from palestra.live.entrant_history import Story, story_of
     from palestra.live.episode import Action, Step, Wish
     from palestra.live.follower import Moment, Stopped
     from palestra.live.live_data import LiveData, read_live_data, require_live

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.entrants import left_unanswered, taken_unanswered
 from palestra.live.answers import Heard
 from palestra.live.recording import MOST_STRAYS, Recording
 from palestra.live.scored_run import ScoredRun
+from palestra.live.stream import no_answer, not_in_time
 from palestra.metrics.quantiles import at_shares
 from palestra.text import Text, Words, say
 
@@ -60,6 +62,12 @@ class Story:
     def stray_count(self) -> Text:
         count = f"{len(self.strays):,}"
         return say("{count} or more", count=count) if len(self.strays) >= MOST_STRAYS else count
+
+    @property
+    def silent(self) -> bool:
+        """Whether it never reported an answer, not even one that is late or cannot be used."""
+        nothing = {not_in_time(), no_answer(), taken_unanswered(), left_unanswered()}
+        return bool(self.notes) and not self.strays and set(self.notes) <= nothing
 
     def note_counts(self) -> list[tuple[Text, int, str]]:
         """Each note, how often, and on which trial first; the most frequent first."""

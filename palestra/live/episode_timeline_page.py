@@ -1,6 +1,7 @@
 """The page of an entrant that acted in worlds: how long it thought, what was wrong with what it said."""
 
 from collections import Counter
+from itertools import islice
 
 from palestra.live.entrant_history import read_acts
 from palestra.live.scored_run import ScoredRun
@@ -15,7 +16,7 @@ def blocks(played: ScoredRun, entrant: str) -> list[Block]:
     track, run = played.track, played.recording
     acts = read_acts(run, entrant)
     wrong: list[list[Cell]] = [[note, count] for note, count in acts.notes.most_common(NOTES)]
-    wrong += [[ended(why), count] for why, count in Counter(acts.deaths).most_common(NOTES)]
+    wrong += [[ended(why), count] for why, count in islice(Counter(acts.deaths).items(), NOTES)]
     totals: list[list[Cell]] = [
         [column_title("cases"), of_all(acts.cases, len(run.head.sittings))],
         [say_as("total", "Actions"), acts.periods],

@@ -161,7 +161,8 @@ class _Desk:
         for reply in self.line.replies():
             found = self.open.get(reply.trial)
             if found is None:
-                self.log.strayed(self.line.name, reply, now_s)
+                if not reply.note:  # else it has no answer: it was open when its program died, and has been closed
+                    self.log.strayed(self.line.name, reply, now_s)
                 continue
             tick, sent_s = self.open.pop(reply.trial)
             limit_s = math.inf if tick.deadline_s is None else sent_s + tick.deadline_s
@@ -178,7 +179,7 @@ class _Desk:
         for trial, (tick, sent_s) in list(self.open.items()):
             if gone or (tick.deadline_s is not None and now_s - sent_s > tick.deadline_s) or now_s == math.inf:
                 del self.open[trial]
-                self._close(tick, sent_s, gone or _not_in_time())
+                self._close(tick, sent_s, gone or not_in_time())
 
     def _close(self, tick: Tick, sent_s: float, why: Text) -> None:
         self._decide(tick, sent_s, None, None, why)
@@ -206,8 +207,12 @@ def _late() -> Words:
 
 
 @cache
-def _not_in_time() -> Words:
+def not_in_time() -> Words:
     return say("no answer in time")
+
+
+def no_answer() -> Words:
+    return say("no answer")
 
 
 LEAST_S = 1e-9
@@ -258,7 +263,7 @@ class FastLine:
             return
         replies, seconds = self._ask(tick)
         if tick.deadline_s is None and tick.trial and all(reply.trial != tick.trial for reply in replies):
-            replies = [*replies, Reply(tick.trial, None, say("no answer"))]  # everybody waits for it, and it is done
+            replies = [*replies, Reply(tick.trial, None, no_answer())]  # everybody waits for it, and it is done
         self._free_at = max(self._free_at, self._clock.now()) + seconds
         for reply in replies:
             self._count += 1

@@ -28,6 +28,8 @@ def summary_lines(run: ScoredRun, entrant: str) -> list[str]:
         head += f", {asked - answered:,} missed ({int(story.late.sum()):,} of them answered late)"
     if story.strays:
         head += f", {story.stray_count} stray answer{'s' * (len(story.strays) != 1)}"
+    if story.silent:
+        head += ", never reported an answer"
     if story.deaths:
         head += f", ended {len(story.deaths)} ×"
     return [head, *_bars(story, run.recording.head.sittings), *_latency_words(story), *_note_words(story)]

@@ -81,7 +81,9 @@ def _what_went_wrong(story: Story) -> Table:
     if story.strays:
         what = say("answers to nothing that was open: late, double or made up")
         rows.append([what, story.stray_count, story.strays[0]])
-    rows += [[ended(why), count, None] for why, count in Counter(story.deaths).most_common()]
+    if story.silent:
+        rows.insert(0, [say("It never reported an answer."), len(story.trials), story.trials[0]])
+    rows += [[ended(why), count, None] for why, count in Counter(story.deaths).items()]  # the first one explains
     columns = [say_as("fault", "What"), say_as("column", "Count"), say("First trial")]
     return Table(say("What went wrong"), columns, rows, "" if rows else say("Nothing did."))
 

@@ -35,7 +35,9 @@ def words(plan: Plan, uid: int | None, filter_fd: int, status_fd: int) -> list[s
         found += ["--ro-bind", source, target]
     for target, path in plan.links:
         found += ["--symlink", target, path]
-    found += ["--proc", "/proc", *_devices()]
+    found += ["--proc", "/proc", *_devices(plan.devices)]
+    for source, target in plan.masks:
+        found += ["--ro-bind", source, target]
     for source, target in plan.writable:
         found += ["--bind", source, target]
     found += ["--remount-ro", "/", "--chdir", plan.folder]  # else the root, a tmpfs, could be filled
@@ -60,10 +62,10 @@ def _parents(places: list[str]) -> list[str]:
     return sorted(parent for parent in found if not any(f"{parent}/".startswith(f"{place}/") for place in places))
 
 
-def _devices() -> list[str]:
+def _devices(place: str) -> list[str]:
     found = []
     for name in DEVICES:
-        found += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        found += ["--dev-bind", f"{place}/{name}", f"/dev/{name}"]
     for target, name in DEVICE_LINKS:
         found += ["--symlink", target, f"/dev/{name}"]
     return found

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import NoReturn
 
-from palestra.sandbox import bubblewrap, landlock, private_root, seccomp
+from palestra.sandbox import bubblewrap, landlock, own_files, private_root, seccomp
 from palestra.sandbox.plan import SOCKET_FD, Plan
 
 DESCRIPTORS = 1024
@@ -16,7 +16,7 @@ OUT_OF_MEMORY_FIRST = 500  # whom the kernel ends when the whole machine is shor
 SAFE_FD = 100  # above what the program will have; ours are moved here first
 FILTER_FD, WORDS_FD, STATUS_FD = 10, 11, 12  # bubblewrap reads them and closes them
 # What programs read about the machine; without a /proc of its own the program gets no more than that.
-PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems")
+PROC = ("/proc/self", "/proc/cpuinfo", "/proc/filesystems")
 
 
 def start(plan: Plan, uid: int | None, limited: list[str], descriptors: dict[str, int]) -> NoReturn:
@@ -90,6 +90,10 @@ def _running() -> int:
 def _bubblewrap(plan: Plan, uid: int | None, status: int) -> NoReturn:
     bubblewrap.memory_file(seccomp.program(), FILTER_FD)
     os.dup2(status, STATUS_FD)
+    if uid is not None:
+        with contextlib.suppress(OSError):  # without the right to mount, bubblewrap makes a user namespace
+            private_root.checked(private_root.libc.unshare(private_root.NEW_MOUNTS), "new mounts")
+            plan = own_files.owned(plan)
     words = bubblewrap.words(plan, uid, FILTER_FD, STATUS_FD)
     bubblewrap.memory_file(b"".join(word.encode() + b"\0" for word in words), WORDS_FD)
     os.execve(plan.bwrap, bubblewrap.command(plan, uid, WORDS_FD), plan.environment)

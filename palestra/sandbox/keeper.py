@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from palestra.sandbox import cgroups, child
+from palestra.sandbox import cgroups, child, own_files
 from palestra.sandbox.output import Output
 from palestra.sandbox.plan import Plan, decode, entrant_user
 from palestra.sandbox.processes import children, cpu_s, descendants, folder_bytes, memory_bytes
@@ -194,7 +194,9 @@ def _with_etc(plan: Plan, scratch: str, uid: int | None) -> Plan:
     folder.mkdir(parents=True)
     for name, text in ETC.items():
         (folder / name).write_text(text.replace("UID", str(number)))
-    return plan._replace(readable=[*plan.readable, *((f"{folder}/{name}", f"/etc/{name}") for name in ETC)])
+    readable = [*plan.readable, *((f"{folder}/{name}", f"/etc/{name}") for name in ETC)]
+    masks = own_files.masks(f"{scratch}/proc", plan.memory_bytes)
+    return plan._replace(readable=readable, masks=masks, scratch=scratch)
 
 
 def _with_tmp(plan: Plan, scratch: str, uid: int | None) -> Plan:

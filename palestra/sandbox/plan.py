@@ -4,6 +4,7 @@ Standard library alone, and a little of it: the keeper starts in half the time w
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ class Plan(NamedTuple):
     links: list[tuple[str, str]]  # target, path
     namespaces: bool  # landlock: whether it has a root, processes and a network of its own
     groups: bool  # whether control groups are used where they can be had; without them rlimits are
-    scratch: str  # a folder of the host in which the keeper makes one for what it needs
+    scratch: str  # a folder of the host in which the keeper makes one for what it needs; then that one
     package: str  # the folder of palestra itself
     bwrap: str  # the programs that bubblewrap needs, where they are
     setpriv: str
@@ -35,6 +36,8 @@ class Plan(NamedTuple):
     output_bytes: int
     writable: list[tuple[str, str]]  # as readable; a single file grows to `tmp_bytes` at most
     cores: list[int]  # where it runs; empty: wherever we do
+    devices: str = "/dev"  # where on the host its devices are
+    masks: Sequence[tuple[str, str]] = ()  # as readable, put over what /proc tells of the whole machine
 
     @property
     def alone(self) -> bool:

@@ -10,12 +10,14 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from palestra.sandbox.own_files import BIND, NODEV, NOSUID, RECURSIVE, mount, owned
+
 if TYPE_CHECKING:
     from palestra.sandbox.plan import Plan
 
 NEW_MOUNTS, NEW_CGROUP, NEW_NAMES, NEW_IPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 NEW_USER, NEW_PIDS, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
-NOSUID, NODEV, NOEXEC, BIND, RECURSIVE, PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+NOEXEC = 8
 DETACH = 2
 MOUNT_SETATTR, AT_RECURSIVE = 442, 0x8000
 ATTR_READ_ONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4
@@ -34,13 +36,14 @@ def enter(plan: "Plan") -> None:
     root = os.getuid() == 0
     ids = f"{os.getuid()} {os.getuid()} 1", f"{os.getgid()} {os.getgid()} 1"
     flags = NEW_MOUNTS | NEW_CGROUP | NEW_NAMES | NEW_IPC | NEW_PIDS | NEW_NETWORK
-    _checked(libc.unshare(flags | (0 if root else NEW_USER)), "new namespaces")
+    checked(libc.unshare(flags | (0 if root else NEW_USER)), "new namespaces")
     if not root:  # an ordinary user has the right to mount only in a user namespace, where it stays who it is
         for file, text in zip(("setgroups", "uid_map", "gid_map"), ("deny", *ids), strict=True):
             Path("/proc/self", file).write_text(text)
+    plan = owned(plan)
     _split()  # the first child is process 1 of the new namespace: when it ends, the kernel ends all in it
     _build_root(plan)
-    _checked(libc.sethostname(b"palestra", 8), "a host name")
+    checked(libc.sethostname(b"palestra", 8), "a host name")
     _split()  # process 1 itself must not be the program: it has to reap orphans, and default signals do not end it
 
 
@@ -64,35 +67,37 @@ def _stand_in(child: int) -> NoReturn:
 
 
 def _build_root(plan: "Plan") -> None:
-    _mount("none", "/", None, RECURSIVE | PRIVATE)
     # The host's root moves to /old, so that sources are still in reach wherever they are.
-    _mount("tmpfs", "/tmp", "tmpfs", NOSUID | NODEV, "mode=0755,size=1m")
+    mount("tmpfs", "/tmp", "tmpfs", NOSUID | NODEV, "mode=0755,size=1m")
     for name in ("/tmp/old", "/tmp/new"):
         Path(name).mkdir()
     _pivot("/tmp", "/tmp/old")
-    _mount("tmpfs", "/new", "tmpfs", NOSUID | NODEV, "mode=0755,size=1m")
+    mount("tmpfs", "/new", "tmpfs", NOSUID | NODEV, "mode=0755,size=1m")
     _folder("/new/tmp")  # before others: what is bound may lie in it
-    _mount("tmpfs", "/new/tmp", "tmpfs", NOSUID | NODEV, f"mode=1777,size={plan.tmp_bytes}")
+    mount("tmpfs", "/new/tmp", "tmpfs", NOSUID | NODEV, f"mode=1777,size={plan.tmp_bytes}")
     for source, target in plan.readable:
         _bind(f"/old{source}", f"/new{target}", ATTR_READ_ONLY | ATTR_NOSUID | ATTR_NODEV)
     for target, path in plan.links:
         _link(target, f"/new{path}")
-    _devices()
+    _devices(plan.devices)
     _folder("/new/proc")
-    _mount("proc", "/new/proc", "proc", NOSUID | NODEV | NOEXEC)
+    mount("proc", "/new/proc", "proc", NOSUID | NODEV | NOEXEC)
+    for source, target in plan.masks:
+        mount(f"/old{source}", f"/new{target}", None, BIND)
+        _set(f"/new{target}", ATTR_READ_ONLY | ATTR_NOSUID | ATTR_NODEV)
     for source, target in plan.writable:
         _bind(f"/old{source}", f"/new{target}", ATTR_NOSUID | ATTR_NODEV)
     _set("/new", ATTR_READ_ONLY, recursive=False)
-    _checked(libc.umount2(b"/old", DETACH), "letting go of the host's root")
+    checked(libc.umount2(b"/old", DETACH), "letting go of the host's root")
     os.chdir("/new")
     _pivot(".", ".")
-    _checked(libc.umount2(b".", DETACH), "letting go of the old root")
+    checked(libc.umount2(b".", DETACH), "letting go of the old root")
     os.chdir("/")
 
 
-def _devices() -> None:
+def _devices(place: str) -> None:
     for name in DEVICES:
-        _bind(f"/old/dev/{name}", f"/new/dev/{name}", ATTR_NOSUID)
+        _bind(f"/old{place}/{name}", f"/new/dev/{name}", ATTR_NOSUID)
     for target, name in DEVICE_LINKS:
         _link(target, f"/new/dev/{name}")
 
@@ -103,7 +108,7 @@ def _bind(source: str, target: str, attributes: int) -> None:
     else:
         _folder(str(Path(target).parent))
         Path(target).touch()
-    _mount(source, target, None, BIND | RECURSIVE)
+    mount(source, target, None, BIND | RECURSIVE)
     _set(target, attributes)
 
 
@@ -116,19 +121,14 @@ def _link(target: str, path: str) -> None:
     Path(path).symlink_to(target)
 
 
-def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    what = (source.encode(), target.encode(), kind.encode() if kind else None)
-    _checked(libc.mount(*what, ctypes.c_ulong(flags), options.encode()), f"mounting {target}")
-
-
 def _set(target: str, attributes: int, recursive: bool = True) -> None:
     held = struct.pack("<QQQQ", attributes, 0, 0, 0)
     where = (-100, target.encode(), AT_RECURSIVE if recursive else 0)
-    _checked(libc.syscall(MOUNT_SETATTR, *where, held, ctypes.c_size_t(len(held))), f"protecting {target}")
+    checked(libc.syscall(MOUNT_SETATTR, *where, held, ctypes.c_size_t(len(held))), f"protecting {target}")
 
 
 def _pivot(new: str, old: str) -> None:
-    _checked(libc.syscall(PIVOT_ROOT[os.uname().machine], new.encode(), old.encode()), f"making {new} the root")
+    checked(libc.syscall(PIVOT_ROOT[os.uname().machine], new.encode(), old.encode()), f"making {new} the root")
     os.chdir("/") if new != "." else None
 
 
@@ -141,9 +141,9 @@ def become(uid: int | None) -> None:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     header, none = struct.pack("<Ii", 0x20080522, 0), bytes(24)
-    _checked(libc.syscall(CAPSET[os.uname().machine], header, none), "giving up capabilities")
+    checked(libc.syscall(CAPSET[os.uname().machine], header, none), "giving up capabilities")
 
 
-def _checked(result: int, what: str) -> None:
+def checked(result: int, what: str) -> None:
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")

@@ -48,6 +48,9 @@ ABSENT: Numbers = {  # answered with "no such call", so that libraries take thei
     # memory that no size limit of ours counts
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
     "semget": (64, 190), "mq_open": (240, 180),
+    # what others do: with files that several see, with what the system keeps of files in memory, with the machine
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27), "mincore": (27, 232),
+    "cachestat": (451, 451), "sysinfo": (99, 179),
 }  # fmt: skip
 
 # Calls that take the id of a process, first: where the host's processes can be named, only one's own (0) may be.
@@ -58,12 +61,14 @@ OF_A_PROCESS: Numbers = {
 # These can mean all processes of a user, which may be us.
 OF_A_USER: Numbers = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
 
-CLONE, SOCKET, IOCTL = (56, 220), (41, 198), (16, 29)
+CLONE, SOCKET, IOCTL, FCNTL, PREADV2 = (56, 220), (41, 198), (16, 29), (72, 25), (327, 286)
 UNKNOWN_FROM = (
     467  # calls from this number on are newer than the list; x32 calls have a high bit and fall under it, too
 )
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*: mount, cgroup, uts, ipc, user, pid, net
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into somebody's terminal
+F_SETLEASE, F_GETLEASE, F_NOTIFY = 1024, 1025, 1026  # tell of what others do with a file
+RWF_NOWAIT = 8  # tells whether somebody has read it before
 MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH, column
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -91,6 +96,10 @@ def program(alone: bool = True, machine: str | None = None) -> bytes:
     code += _when(SOCKET[column], _sockets(alone))
     keys = [_step(EQUAL, TIOCSTI, 1, 0), _step(EQUAL, TIOCLINUX, 0, 1), *_refuse_or_allow(errno.EPERM)]
     code += _when(IOCTL[column], [_load(ARGUMENTS + 8), *keys])
+    told = [_step(EQUAL, F_SETLEASE, 2, 0), _step(EQUAL, F_GETLEASE, 1, 0), _step(EQUAL, F_NOTIFY, 0, 1)]
+    code += _when(FCNTL[column], [_load(ARGUMENTS + 8), *told, *_refuse_or_allow(errno.EPERM)])
+    nowait = [_load(ARGUMENTS + 40), _step(ANY_BIT, RWF_NOWAIT, 0, 1)]
+    code += _when(PREADV2[column], [*nowait, *_refuse_or_allow(errno.EOPNOTSUPP)])
     if not alone:
         own = [_load(ARGUMENTS), _step(EQUAL, 0, 1, 0), *_refuse_or_allow(errno.EPERM)]
         code += _each(OF_A_PROCESS, column, own)

@@ -12,6 +12,7 @@ from palestra.errors import PalestraError
 from palestra.live.stream import FastLine, VirtualClock, run
 from palestra.records import Tick
 from palestra.sandbox import backends, launch
+from tests.entrants.programs import until
 
 PACKET = np.arange(33 * 50, dtype=np.float32).reshape(33, 50)
 QUICK = launch.Limits(memory_bytes=1 << 30, wall_s=60, cpu_s=30)
@@ -302,3 +303,138 @@ def test_pictures_that_no_socket_takes_at_once_arrive_whole(program):
     eye = np.ones((2000, 2000), np.uint8)
     replies, _ = one.ask(Tick(0.0, {"left": eye, "right": eye}, "t"), 20.0)
     assert replies[0].answer == 2 * eye.size
+
+
+# --- one that dies comes back
+
+LOADS = """
+def __init__(self):
+    import os, select, time
+    time.sleep(0.4)
+    self.peeked = bool(select.select([3], [], [], 0)[0])
+    os.path.exists("stuck") and time.sleep(1000)
+def get_data(self, packet):
+    self.number = int(packet[0, 0])
+def algorithm(self):
+    if self.number == 9:
+        import os
+        os._exit(4)
+    return 10 + self.peeked
+"""
+
+
+def numbered(number, deadline_s=None):
+    return Tick(0.0, {"packet": np.full((33, 50), number, np.float32)}, f"t{number}", deadline_s)
+
+
+def heard(program):
+    """The next reply of a program that is not waited for."""
+    replies = []
+    until(lambda: replies.extend(program.replies()) or replies)
+    return replies[0]
+
+
+def test_loading_after_a_death_is_charged_and_has_the_grace_of_the_first_start(program):
+    one = program(LOADS)
+    assert "exit code 4" in str(one.ask(numbered(9), 0.3)[0][0].note)
+    replies, seconds = one.ask(numbered(10), 0.3)
+    assert [reply.answer for reply in replies] == [10] and seconds > 0.4
+    assert one.ask(numbered(11), 0.3)[1] < 0.3, "it is charged once"
+    assert len(one.deaths) == 1
+
+
+def test_loading_after_a_death_does_not_use_up_the_patience_for_an_answer(program):
+    one = program(LOADS)
+    one._patience_s = 0.3
+    die(one)
+    one.post(numbered(10))
+    assert heard(one).answer == 10
+    assert len(one.deaths) == 1
+
+
+def die(program, waits=False):
+    """Let it die, in virtual time or in real time, where another start follows at once."""
+    if waits:
+        program.ask(numbered(9), 20.0)
+        return
+    program.post(numbered(9))
+    assert "exit code 4" in str(heard(program).note)
+    until(lambda: program._tend() or not program._renewal)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_who_dies_on_purpose_sees_no_packet_while_it_loads(program, waits):
+    """Else loading, which has two minutes, would be time to think."""
+    one = program(LOADS)
+    die(one, waits)
+    if waits:
+        assert one.ask(numbered(10), 20.0)[0][0].answer == 10
+    else:
+        one.post(numbered(10, 100.0))
+        assert heard(one).answer == 10
+
+
+def test_what_waits_for_one_that_loads_is_bounded_and_the_newest_is_kept(program, monkeypatch):
+    one = program(LOADS)
+    die(one)
+    monkeypatch.setattr(programs, "HELD_BYTES", 4 * PACKET.nbytes)
+    for number in range(10, 30):
+        one.post(numbered(number, 100.0))
+    replies = []
+    until(lambda: replies.extend(one.replies()) or len(replies) == 20)
+    assert [reply.trial for reply in replies if reply.answer == 10] == ["t26", "t27", "t28", "t29"]
+    assert {str(reply.note) for reply in replies if reply.answer is None} == {"it is being started again"}
+    assert len(one.deaths) == 1
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_one_that_never_loads_again_is_not_waited_for(program, tmp_path, monkeypatch, waits):
+    one = program(LOADS)
+    (tmp_path / "bundle0" / "stuck").touch()
+    die(one, waits)
+    monkeypatch.setattr(programs, "READY_S", 1.0)
+    monkeypatch.setattr(programs, "STARTS", 2)
+    if waits:
+        assert "not ready after 1 s" in str(one.ask(numbered(10), 20.0)[0][0].note)
+    else:
+        one.post(numbered(10))
+        assert "not ready after 1 s" in str(heard(one).note)
+    assert len(one.deaths) == 2
+    until(one.dead)
+    assert "exit code 4; it was started 2 times" in str(one.dead()), "the first reason"
+
+
+def test_what_ends_a_run_of_the_pull_contract_is_told_with_its_line(program):
+    one = program(PULLS.replace("if packet.finish_flag:", "raise ValueError('boo')\n        if True:"))
+    reply = ask(one)
+    assert reply.answer == 0  # it had reported
+    assert "ValueError: boo (Algorithm/MyAlgorithm.py, line 13)" in str(ask(one).note or one.deaths[0])
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_leaving_at_the_finish_is_no_trouble(program, reports):
+    early = (
+        PULLS
+        if reports
+        else PULLS.replace("report = Report()", "if packet.finish_flag: return\n        report = Report()")
+    )
+    one = program(early)
+    decisions = played(one, packets(10))
+    assert [decision.answer for decision in decisions] == [4, 9 if reports else None]
+    until(lambda: list(one.replies()) or one.dead())
+    assert one.deaths == [] and str(one.dead()) == "left at the finish without an answer"
+    assert reports or str(decisions[-1].note) == "left at the finish without an answer"
+
+
+def test_leaving_before_the_finish_or_in_disorder_is_a_death(program):
+    one = program(PULLS.replace("return", "raise SystemExit(3)"))
+    played(one, packets(10))
+    until(lambda: list(one.replies()) or one.deaths)
+    assert "exit code 3" in str(one.deaths[0])
+
+
+def test_a_program_that_fetches_on_when_all_is_over_ends_quietly(program):
+    one = program(PULLS.replace("if packet.finish_flag:", "if False:"))
+    ask(one)
+    one.close()
+    assert one.output == ""

@@ -58,6 +58,10 @@ def test_arguments_count_where_they_must(machine):
     assert judge(machine, sock, 1) == ALLOW and judge(machine, sock, 2) == judge(machine, sock, 16) == EACCES
     assert judge(machine, sock, 1, alone=False) == EACCES
     assert judge(machine, ioctl, 0, 0x5401) == ALLOW and judge(machine, ioctl, 0, 0x5412) == EPERM
+    fcntl, preadv2 = seccomp.FCNTL[column], seccomp.PREADV2[column]
+    for command, expected in ((0, ALLOW), (6, ALLOW), (1024, EPERM), (1025, EPERM), (1026, EPERM), (1030, ALLOW)):
+        assert judge(machine, fcntl, 3, command) == expected
+    assert judge(machine, preadv2, 3, 0, 1, 0, 0, 1) == ALLOW and judge(machine, preadv2, 3, 0, 1, 0, 0, 9) == 0x5005F
     for numbers in seccomp.OF_A_PROCESS.values():
         number = numbers[column]
         assert number is not None

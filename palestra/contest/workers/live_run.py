@@ -7,6 +7,7 @@ team's. Recordings hold the truth and, of runs on the stage, what every team sai
 import shutil
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from palestra.contest.workers.score import (
     sheet_of,
     submitted,
 )
-from palestra.entrants import Called, Entry, open
+from palestra.entrants import Called, Entry, explaining_lines, open
 from palestra.errors import PalestraError, clean
 from palestra.live import (
     Heard,
@@ -45,11 +46,13 @@ from palestra.live import (
     Played,
     Recording,
     Stopped,
+    Story,
     answers_of,
     read_live_data,
     require_sent,
     rescore,
     spoiled,
+    story_of,
 )
 from palestra.live import run as playing
 from palestra.records import Case, Sitting, Tick, Track
@@ -157,13 +160,16 @@ def _of_one(played: Played, entry: Entry) -> Alone:
     output, deaths = (end.outputs[name], entry.deaths) if end else ("", [])
     scored, heard = played.scored[name], played.heard[name]
     if scored.result.valid and all(one.said is None for one in heard):
-        raise Unplayable(_never_answered(heard, deaths), output)
+        raise Unplayable(_never_answered(story_of(played, name), deaths), output)
     return Alone(played.track, scored, heard, played.recording, output, deaths)
 
 
-def _never_answered(heard: Sequence[Heard], deaths: Sequence[Text]) -> Words:
-    first = next((one.note for one in heard if one.note), say("no answer"))
-    said = say("It gave no usable answer, {count} times. The first time: {why}.", count=len(heard), why=first)
+def _never_answered(story: Story, deaths: Sequence[Text]) -> Words:
+    told = {"count": len(story.notes), "why": next(filter(None, story.notes), say("no answer"))}
+    if story.silent:
+        said = say("It never reported an answer, though {count} were asked for. The first time: {why}.", **told)
+    else:
+        said = say("It gave no usable answer, {count} times. The first time: {why}.", **told)
     if not deaths:
         return said
     return say(
@@ -211,9 +217,9 @@ def _unhurried(sitting: Sitting) -> Iterator[Tick]:
 
 
 def last_words(output: str) -> Words:
-    """The end of what a program printed, for its own team; a stranger's text, cut and printable."""
-    lines = [line for line in map(clean, output.splitlines()[-LAST_LINES:]) if line]
-    return say("What it printed last:\n{output}", output="\n".join(lines)[-OUTPUT:]) if lines else Words()
+    """What explains, of what a program printed, for its own team; a stranger's text, cut and printable."""
+    lines = [line for line in map(clean, explaining_lines(output, LAST_LINES)) if line]
+    return say("What it printed:\n{output}", output="\n".join(lines)[-OUTPUT:]) if lines else Words()
 
 
 def _account(one: Alone) -> str:
@@ -224,7 +230,7 @@ def _account(one: Alone) -> str:
     parts += [
         "",
         f"Ended before the run did: {len(one.deaths)} times",
-        *map(str, one.deaths),
+        *(f"{count} × {why}" for why, count in Counter(one.deaths).items()),
         "",
         "Printed:",
         one.output,

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any
 
 from palestra.entrants import Frame, Header, Receiver, send
@@ -32,8 +33,7 @@ def main() -> None:
     try:
         algorithm = make()
     except BaseException as error:
-        traceback.print_exc()
-        send(sock, Header("refused", data={"note": f"{brief(error)}{_where(error)}{_hint(error)}"}))
+        _refuse(sock, error)
         return
     send(sock, Header("ready"))
     receiver = Receiver(sock, spin_s=SPIN_S)
@@ -42,8 +42,7 @@ def main() -> None:
     elif _has(type(algorithm), GIVEN):
         answers = answer
     else:
-        algorithm.set_task(Task(sock, receiver))
-        algorithm.run()
+        _fetch(algorithm, sock, receiver)
         return
     while True:
         try:
@@ -51,6 +50,22 @@ def main() -> None:
         except EOFError:
             return
         send(sock, Header("done", frame.header.number, answers(algorithm, frame)))
+
+
+def _fetch(algorithm: Any, sock: socket.socket, receiver: Receiver) -> None:
+    """Let it fetch what comes, until it has enough."""
+    try:
+        algorithm.set_task(Task(sock, receiver))
+        algorithm.run()
+    except Exception as error:
+        _refuse(sock, error)
+
+
+def _refuse(sock: socket.socket, error: BaseException) -> None:
+    """Say why the object is of no further use."""
+    traceback.print_exc()
+    with suppress(OSError):  # nobody may be there any longer
+        send(sock, Header("refused", data={"note": f"{brief(error)}{_where(error)}{_hint(error)}"}))
 
 
 def make() -> Any:

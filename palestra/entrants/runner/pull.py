@@ -44,7 +44,10 @@ class Task:
         """The next packet, when there is one."""
         if self._under_way is not None:
             send(self._sock, Header("taken", self._under_way))
-        frame = self._receiver.receive()
+        try:
+            frame = self._receiver.receive()
+        except EOFError:  # all is over: whoever fetches on leaves quietly, though it catch every Exception
+            raise SystemExit from None
         self._under_way = frame.header.number
         if frame.header.data.get("ask"):
             self._asked = frame.header.number

@@ -145,6 +145,37 @@ def test_a_program_that_never_answers_is_its_teams_fault(home):
     assert "no usable answer, 8 times" in failure.message.en and "returned str, and not a number" in failure.message.en
 
 
+SILENT = """
+class MyAlgorithm:
+    def set_task(self, task): self.task = task
+    def run(self):
+        while not self.task.get_data().finish_flag: pass
+"""
+
+
+def test_a_program_that_never_reports_is_told_so(home):
+    home = home()
+    message = play(home.assignment("live", home.bundle("bad", SILENT))).failure.message.en
+    assert "It never reported an answer, though 8 were asked for. The first time: no answer in time." in message
+    assert "ended" not in message, "it left at the finish"
+
+
+DIES = """
+import traceback
+try:
+    raise KeyError('gaze') if self.number < 5 else RuntimeError('noise')
+except Exception:
+    traceback.print_exc()
+    os._exit(1)
+"""
+
+
+def test_of_one_that_dies_again_and_again_its_team_sees_the_first_traceback(home):
+    home = home()
+    message = play(home.assignment("live", home.bundle("bad", program(answer=DIES)))).failure.message.en
+    assert "KeyError: 'gaze'" in message and "RuntimeError: noise" not in message
+
+
 def test_a_program_that_answers_sometimes_has_a_result_and_is_told_what_was_missed(home):
     home = home()
     text = program(answer=at(9, "raise ValueError('dazzled')"))
