@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -208,6 +209,7 @@ class _Hall:
     in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
     deaths: dict[str, list[Text]] = field(default_factory=dict)  # of versions before, and why others were not taken
     outputs: dict[str, str] = field(default_factory=dict)  # of versions before
+    not_taken: dict[str, Text] = field(default_factory=dict)  # of this window's versions, and why
 
     def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
         ticks, names = sum(sitting.count for sitting in sittings), [sitting.name for sitting in sittings]
@@ -216,22 +218,40 @@ class _Hall:
         if isinstance(self.clock, WallClock):
             self.clock.idle = self.log.idle
         lines = self._lines(sittings)
-        opening_s = {window.before: window.closes_s for window in windows(sittings)}
         started = self.clock.now()
         with watch, punctual(self.order.pace):
             for number, sitting in enumerate(sittings):
                 self.log.recorder.sitting = number
                 watch.sitting(number)
-                watch.window(sitting.window_s > 0)
-                self._wait(started + opening_s.get(sitting.name, 0.0), lines)
-                watch.window(False)
-                if sitting.window_s and self._take_versions(sitting, sittings):
+                if sitting.window_s > 0 and self._changed_in_window(sitting, sittings, started, lines):
                     lines = self._lines(sittings)
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
                 self._note_changes(sitting)
                 self.log.show_standings(last=True)
+
+    def _changed_in_window(
+        self, sitting: Sitting, sittings: Sequence[Sitting], started: float, lines: Sequence[Line]
+    ) -> bool:
+        """Let the window before a sitting pass; whether somebody plays another version from now on."""
+        closes_s = next(window.closes_s for window in windows(sittings) if window.before == sitting.name)
+        follower, until = self.order.follower if isinstance(self.clock, WallClock) else None, started + closes_s
+        if follower:  # who is told when it opens has all of it, however long versions took to load
+            until = self.clock.now() + sitting.window_s
+            follower.window(sitting.name, sitting.window_s)
+        self.log.watch.window(True)
+        self._wait(until, lines)
+        self.log.watch.window(False)
+        if follower:
+            follower.hand_in(sitting.name, partial(self._keep, closes_s, sitting.name))
+        changed = self._take_versions(sitting, sittings)
+        if follower and changed:
+            follower.took(sitting.name, self.not_taken)
+        return changed
+
+    def _keep(self, at_s: float, sitting: str, name: str, file: Path) -> None:
+        self.versions.keep(name, file, at_s, sitting)
 
     def act(self, track: Track, cases: Sequence[Case]) -> None:
         """Everybody acts in every case, each in a world of their own, one after the other."""
@@ -266,14 +286,8 @@ class _Hall:
         """How the entrants are spoken to at this pace."""
         if not isinstance(self.clock, VirtualClock):
             return [entry.line for entry in self.entries]
-        clock, lines = self.clock, list[Line]()
-        for entry in self.entries:
-            if entry.ask is None:
-                raise PalestraError(
-                    say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name)
-                )
-            lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
-        return lines
+        clock = self.clock
+        return [line_of(entry, clock, self.order.patience_s) for entry in self.entries]
 
     def _wait(self, until: float, lines: Sequence[Line]) -> None:
         """Let a window pass. What is said meanwhile answers nothing."""
@@ -288,7 +302,7 @@ class _Hall:
 
         All of them load side by side. One that cannot play leaves its place to what played before.
         """
-        fresh = {}
+        fresh, self.not_taken = {}, {}
         for number, entry in enumerate(self.entries):
             version = self.versions.in_force(entry.name, sitting.name)
             if version is not None and version.number != self.in_force.get(entry.name):
@@ -302,6 +316,7 @@ class _Hall:
                     raise opened
                 opened.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
             except (PalestraError, OSError) as error:
+                self.not_taken[entry.name] = text_of(error)
                 before.append(say("version {number} was not taken: {why}", number=version.number, why=text_of(error)))
                 continue
             entry.line.close()
@@ -330,6 +345,13 @@ class _Hall:
             outputs={entry.name: self._output(entry) for entry in self.entries},
             versions=self.played_with,
         )
+
+
+def line_of(entry: Entry, clock: VirtualClock, patience_s: float) -> FastLine:
+    """How an entrant is spoken to in virtual time."""
+    if entry.ask is None:
+        raise PalestraError(say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name))
+    return FastLine(entry.name, _asker(entry.ask, patience_s), clock, entry.line.dead)
 
 
 def _asker(ask: open.Ask, patience_s: float) -> "stream.Asked":

@@ -188,8 +188,20 @@ class SubmissionRefused(_Body, frozen=True, tag="submission.refused"):
     faults_zh: tuple[str, ...] = ()  # the same in Chinese, one for each
 
 
+class Rehearsal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bundle did on data that anybody may see, before a phase that is held on stage."""
+
+    asked: int  # decisions
+    answered: int  # in time, with something that can be scored
+    latency_ms: float | None = None  # the median
+    missed: Words = Words()  # why the first one has no answer
+
+
 class SubmissionAccepted(_Body, frozen=True, tag="submission.accepted"):
-    submission: str  # checked, and queued
+    """Checked, and queued; a bundle that was rehearsed waits for the stage instead."""
+
+    submission: str
+    rehearsal: Rehearsal | None = None
 
 
 class SubmissionWithdrawn(_Body, frozen=True, tag="submission.withdrawn"):
@@ -361,6 +373,25 @@ class RunStarted(_Body, frozen=True, tag="run.started"):
     pace: str = "real"
 
 
+class WindowOpened(_Body, frozen=True, tag="window.opened"):
+    """Until it closes, teams of a run may hand in another version of their program."""
+
+    run: str
+    sitting: str  # that follows it
+    closes: int  # ms
+
+
+class VersionTaken(_Body, frozen=True, tag="version.taken"):
+    """From a sitting on, a team of a run plays another bundle that it handed in, or goes on as before."""
+
+    run: str
+    sitting: str
+    submission: str
+    file: str  # its digest
+    message: str = ""  # why it does not play; empty: it does
+    message_zh: str = ""
+
+
 class RunEnded(_Body, frozen=True, tag="run.ended"):
     run: str
     outcome: Literal["done", "stopped", "failed"]
@@ -415,12 +446,14 @@ Body = (
     | AwardGiven
     | AwardTaken
     | RunStarted
+    | WindowOpened
+    | VersionTaken
     | RunEnded
     | MatchBody
 )
 
 
-def told(body: AttemptFailed | RescoringFailed | VerificationMade | RunEnded) -> Words:
+def told(body: AttemptFailed | RescoringFailed | VerificationMade | RunEnded | VersionTaken) -> Words:
     """What an event says to people."""
     return _both(body.message, body.message_zh)
 

@@ -25,9 +25,11 @@ from palestra.contest.log.state import (
     Stage,
     State,
     Submission,
+    Taken,
     Team,
     Times,
     Version,
+    Window,
 )
 from palestra.contest.match import Entry, MatchBody, note_result, take_in, team_of
 from palestra.contest.rules import model as rulebook
@@ -188,7 +190,7 @@ def _refused(state: State, event: Event, body: e.SubmissionRefused) -> None:
 
 
 def _accepted(state: State, event: Event, body: e.SubmissionAccepted) -> None:
-    _to(state, event, body.submission, "queued")
+    _to(state, event, body.submission, "ready" if body.rehearsal else "queued").rehearsal = body.rehearsal
 
 
 def _withdrawn(state: State, event: Event, body: e.SubmissionWithdrawn) -> None:
@@ -317,6 +319,14 @@ def _run_ended(state: State, event: Event, body: e.RunEnded) -> None:
     run.outcome, run.ended_at, run.recording, run.message = body.outcome, event.at, body.recording, e.told(body)
 
 
+def _window(state: State, event: Event, body: e.WindowOpened) -> None:
+    state.runs[body.run].windows.append(Window(body.sitting, event.at, body.closes))
+
+
+def _version_taken(state: State, event: Event, body: e.VersionTaken) -> None:
+    state.runs[body.run].versions.append(Taken(body.sitting, body.submission, event.at, e.told(body)))
+
+
 def _match(state: State, event: Event, body: MatchBody) -> None:
     take_in(state.matches, Entry(event.seq, event.at, event.by, body))
     if team := team_of(body):
@@ -369,6 +379,8 @@ _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.AwardGiven: _award,
     e.AwardTaken: _award_taken,
     e.RunStarted: _run,
+    e.WindowOpened: _window,
+    e.VersionTaken: _version_taken,
     e.RunEnded: _run_ended,
     **dict.fromkeys(get_args(MatchBody), _match),
 }

@@ -63,6 +63,8 @@ PHASE = {
     "ties": Key(value_parsers.ties),
     "pace": Key(value_parsers.choice("real", "fast")),
     "timing": Key(value_parsers.choice("track", "lockstep")),
+    "held": Key(value_parsers.choice("online", "on-stage")),
+    "rehearsal": Key(value_parsers.folder),
     "licence": Key(value_parsers.words),
     "access": Key(value_parsers.choice("open", "requested")),
 }

@@ -80,6 +80,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     ties: tuple[str, ...] = ()  # metrics that part equal teams, then "earlier"; empty: as the track says
     pace: Literal["real", "fast"] = "fast"  # of a live track
     timing: Literal["track", "lockstep"] = "track"  # deadlines as the track sets them, or everybody is waited for
+    held: Literal["", "online", "on-stage"] = ""  # of programs: where the hidden data is played; see held_on_stage
+    rehearsal: str = ""  # a folder beside contest.toml with what bundles are tried on; empty: synthetic data
     licence: Words = Words()  # what a team accepts before it gets the data
     access: Literal["open", "requested"] = "requested"  # whether the organiser grants each team's request
     promotion: Promotion | None = None
@@ -132,6 +134,16 @@ def decode(text: str) -> Rules:
 
 def track_of(phase: Phase) -> Track:
     return registry.track(phase.track, phase.settings)
+
+
+def held_on_stage(phase: Phase) -> bool:
+    """Whether bundles are only rehearsed when they are handed in, and the hidden data is played in a stage run alone: a
+    match always, and where the rules do not say, whatever promoted teams enter with programs."""
+    if phase.match:
+        return True
+    return (
+        track_of(phase).live and (phase.held or ("on-stage" if phase.entry == "promoted" else "online")) == "on-stage"
+    )
 
 
 Role = Literal["organiser", "referee", "member", "viewer"]

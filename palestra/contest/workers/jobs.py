@@ -1,15 +1,15 @@
 """Which work a job is: one function for each kind, called in a process of its own."""
 
 from palestra.contest.rules import track_of
-from palestra.contest.workers.score import Assignment, Outcome, check, data_of, guarded, score, sheet_of, write_report
+from palestra.contest.workers.score import Assignment, Outcome, data_of, guarded, score, sheet_of, write_report
 
 
 def do(assignment: Assignment) -> Outcome:
     """Do a job. Whatever goes wrong comes back in words."""
-    from palestra.contest.workers import baselines, live_run, verify_bundle
+    from palestra.contest.workers import baselines, check, live_run, verify_bundle
 
     kinds = {
-        "check": check,
+        "check": check.check,
         "score": score,
         "report": write_report,
         "live": live_run.play_one,

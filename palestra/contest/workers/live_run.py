@@ -35,6 +35,7 @@ from palestra.contest.workers.score import (
     sheet_of,
     submitted,
 )
+from palestra.contest.workers.stage_versions import StageVersions
 from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, clean
 from palestra.live import (
@@ -131,7 +132,7 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
             data = read_live_data(track, data_of(assignment), sheet_of(assignment))
         order = Play(assignment.phase.pace, watched=False)
         with submitted(assignment) as file:
-            entry = _open(assignment.team, file, order, data.sittings, stack)
+            entry = open_bundle(assignment.team, file, order, data.sittings, stack)
         try:
             played = _play(data, [entry], order, Path(folder) / "run")
         except NotReady as error:
@@ -140,7 +141,8 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
         yield _of_one(played, entry)
 
 
-def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
+def open_bundle(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
+    """Start a submitted bundle; what it is refused for is told without where it lies."""
     try:
         return open.open_entry(Called(name, str(file)), {}, order.terms(sittings), stack)
     except PalestraError as error:
@@ -261,7 +263,8 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     track = timed(track_of(assignment.phase), assignment.phase, windows=True)
     entrants = dict(zip(_names(assignment.entries), assignment.entries, strict=True))
     folder = playing.fresh_folder(Path(assignment.home) / RUNS / assignment.run)
-    commentary = Commentary(notes, track, entrants)
+    versions = StageVersions(notes.engine, Files.open(assignment.files), assignment.run, entrants)
+    commentary = Commentary(notes, track, entrants, versions)
     stage = _Stage(assignment, track, entrants, commentary, folder)
     try:
         outcome, told, played = stage.run()
@@ -270,6 +273,7 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     except BaseException:
         commentary.end("failed", OUR_FAULT, {})
         raise
+    told = _told(told, *versions.trouble) if versions.trouble else told
     results = {name: one.result for name, one in played.scored.items()} if played else {}
     values = {name: result.metrics[track.ranks.name].value for name, result in results.items()}
     commentary.end(outcome, told, values)
@@ -323,7 +327,7 @@ class _Stage:
         for name, one in self.entrants.items():
             with submitted(msgspec.structs.replace(self.assignment, file=one.file, name=one.name)) as file:
                 try:
-                    yield _open(name, file, order, sittings, stack)
+                    yield open_bundle(name, file, order, sittings, stack)
                 except Unplayable as error:
                     absent[name] = error.text
 

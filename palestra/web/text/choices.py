@@ -344,6 +344,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "received": message("Received"),
         "checking": message("Checking"),
         "queued": message("Queued"),
+        "ready": message("Ready for the stage"),
         "running": message("Running", "state"),
         "scored": message("Scored"),
         "hidden": message("Scored, hidden"),
@@ -368,6 +369,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "received": message("Received"),
         "checking": message("The file is being checked"),
         "queued": message("Checked and waiting for a worker"),
+        "ready": message("Rehearsed and waiting for the run on stage"),
         "running": message("Being scored"),
         "scored": message("Scored"),
         "hidden": message("Scored; the board is frozen"),
@@ -397,6 +399,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "fault_quota": message("Too many of your team's files failed by their own fault."),
         "disqualified": message("Your team is disqualified."),
         "not_declared": message("First your captain accepts the declaration of independence."),
+        "on_stage": message("Your team is on stage. Another version can be handed in when the next window opens."),
     },
     "metric": {
         "pe_deg": message("PE"),
@@ -519,7 +522,9 @@ CHOICES: dict[str, dict[str, Message]] = {
         "turn.begun": message("Turn at the table begun"),
         "turn.closed": message("Turn at the table closed"),
         "verification.made": message("Re-run compared"),
+        "version.taken": message("Version of a program taken"),
         "weights.hashed": message("Weights hashed"),
+        "window.opened": message("Window for versions opened"),
     },
     "rule_contest": {
         "about": message("About"),
@@ -556,6 +561,8 @@ CHOICES: dict[str, dict[str, Message]] = {
         "ties": message("Equal teams are parted by"),
         "pace": message("Pace of programs"),
         "timing": message("Deadlines"),
+        "held": message("Hidden data is played", "rule"),
+        "rehearsal": message("Rehearsal data"),
         "licence": message("Licence of the data"),
         "access": message("Who gets the data"),
     },
@@ -610,6 +617,10 @@ CHOICES: dict[str, dict[str, Message]] = {
     "rule_choice_timing": {
         "track": message("as the track sets them"),
         "lockstep": message("none: every answer is waited for"),
+    },
+    "rule_choice_held": {
+        "online": message("when they are handed in"),
+        "on-stage": message("on stage alone; uploads are tried on rehearsal data"),
     },
     "rule_choice_access": {
         "open": message("every team that accepts the licence"),

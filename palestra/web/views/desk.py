@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from palestra import registry
 from palestra.contest import Viewer, frozen_since, is_partial
-from palestra.contest.decisions import PLAYABLE, organiser, submissions_of
+from palestra.contest.decisions import organiser
 from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
 from palestra.contest.queue import Order, jobs
 from palestra.contest.rules import Phase, edited, parse_sent, track_of
@@ -174,12 +174,10 @@ def runs(site: Site, phase_id: str) -> dv.RunsDeskPage:
 
 def _bundles(state: State, phase: Phase) -> list[dv.Bundle]:
     """Each team's newest bundle that can run."""
-    found = []
-    for whose in list(state.of_team.get(phase.id, {})):
-        playable = [one for one in submissions_of(state, phase.id, whose) if one.stage in PLAYABLE]
-        if playable and not state.out(whose, phase.id):
-            one = playable[-1]
-            found.append(dv.Bundle(submission=one.id, team_name=name_of(state, one), at=one.at, name=one.name))
+    found = [
+        dv.Bundle(submission=one.id, team_name=name_of(state, one), at=one.at, name=one.name)
+        for one in organiser.playable(state, phase.id)
+    ]
     return sorted(found, key=lambda bundle: bundle.team_name)
 
 

@@ -1,0 +1,47 @@
+"""Whether what a team hands in can be scored, or played: looked into before anything else, without any truth."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from palestra.contest.log import events as e
+from palestra.contest.rules import held_on_stage, track_of
+from palestra.contest.workers import rehearsal
+from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, our_part, sheet_of, submitted
+from palestra.entrants import bundle
+from palestra.errors import PalestraError, Refused
+from palestra.sandbox import backends
+from palestra.scoring import collect
+from palestra.scoring import score as scoring
+from palestra.text import Words, words_of
+
+
+def check(assignment: Assignment) -> Outcome:
+    """Whether a submission can be scored; needs no truth."""
+    track = track_of(assignment.phase)
+    with submitted(assignment) as file:
+        try:
+            if track.live:
+                return Outcome((_checked_bundle(assignment, file),))
+            trials = sheet_of(assignment).trials
+            scoring.look_into(track, collect(track, file, trials, assignment.phase.allow_missing))
+        except Refused as refusal:
+            return _refused(assignment, [fault.text for fault in refusal.faults], refusal.count)
+        except PalestraError as error:
+            return _refused(assignment, [words_of(error.text)], 1)
+    return Outcome((e.SubmissionAccepted(assignment.submission),))
+
+
+def _refused(assignment: Assignment, faults: Iterable[Words], count: int) -> Outcome:
+    told = [fault.cut(MESSAGE) for fault in faults]
+    english, chinese = tuple(fault.en for fault in told), tuple(map(e.chinese_of, told))
+    said = chinese if any(chinese) else ()
+    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said),))
+
+
+def _checked_bundle(assignment: Assignment, file: Path) -> e.SubmissionAccepted:
+    if held_on_stage(assignment.phase):
+        return e.SubmissionAccepted(assignment.submission, rehearsal.rehearsed(assignment, file))
+    with our_part():
+        backend = backends.choose(trusted=False)
+    with bundle.unpacked(file, backend):
+        return e.SubmissionAccepted(assignment.submission)
