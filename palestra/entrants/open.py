@@ -100,6 +100,7 @@ class Entry:
     ask: Ask | None = None  # for virtual time, where it can be had
     sit: Callable[[Any], None] | None = None  # shows it the world itself, where it may see that
     dial_in: str = ""  # the command by which a team dials in, where it is to
+    folder: Path | None = None  # where its bundle is unpacked, and runs
 
     @property
     def plays_with(self) -> str:
@@ -151,7 +152,7 @@ def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: Exit
     """Start a bundle's program."""
     program = Program(name, bundle, backend, terms.limits, terms.patience_s)
     stack.callback(program.close)
-    return Entry(name, bundle.digest, str(backend), program, program.ask)
+    return Entry(name, bundle.digest, str(backend), program, program.ask, folder=bundle.folder)
 
 
 def _privileged(name: str, place: str) -> Entry:

@@ -11,14 +11,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from palestra.entrants import Entry, Terms, open
+from palestra.entrants import Entry, Terms, open, parts_of
 from palestra.errors import PalestraError, text_of
 from palestra.live import episode_run, recording, stream
 from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.live.live_data import LiveData
-from palestra.live.recording import End, Head, Recorder, Recording, Who
+from palestra.live.recording import End, Head, Recorder, Recording, Sealed, Who
 from palestra.live.scored_run import ScoredRun, score
 from palestra.live.standings import Standings
 from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
@@ -209,6 +209,7 @@ class _Hall:
     in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
     deaths: dict[str, list[Text]] = field(default_factory=dict)  # of versions before, and why others were not taken
     outputs: dict[str, str] = field(default_factory=dict)  # of versions before
+    sealed: dict[str, list[Sealed]] = field(default_factory=dict)
     not_taken: dict[str, Text] = field(default_factory=dict)  # of this window's versions, and why
 
     def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
@@ -227,7 +228,9 @@ class _Hall:
                     lines = self._lines(sittings)
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
+                before = self._weights()
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
+                self._seal(sitting.name, before)
                 self._note_changes(sitting)
                 self.log.show_standings(last=True)
 
@@ -270,6 +273,16 @@ class _Hall:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                     self.log.decided(episode_run.act(case, entry, line, self.clock, self.log))
                 self.log.show_standings(last=True)
+
+    def _weights(self) -> dict[str, str]:
+        """The weights that lie in each bundle now, as a digest. No clock runs meanwhile."""
+        return {entry.name: parts_of(entry.folder).digest("weights") for entry in self.entries if entry.folder}
+
+    def _seal(self, sitting: str, before: Mapping[str, str]) -> None:
+        """Nothing may be learnt in a sitting but in memory: what lies in a bundle is compared by the machine."""
+        after = self._weights()
+        for name, digest in before.items():
+            self.sealed.setdefault(name, []).append(Sealed(sitting, digest, after[name]))
 
     def _note_changes(self, sitting: Sitting) -> None:
         """A team on another machine can change its program at any time; that it says so is all that can be seen."""
@@ -344,6 +357,7 @@ class _Hall:
             deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
             outputs={entry.name: self._output(entry) for entry in self.entries},
             versions=self.played_with,
+            weights=self.sealed,
         )
 
 

@@ -355,3 +355,25 @@ def test_a_version_that_a_follower_brings_plays_from_the_next_sitting_on(tmp_pat
     assert not_taken[1] == "person3" and "has no class MyAlgorithm" in not_taken[2]["Team a/b"]
     first, second, third = played.recording.end.versions["Team a/b"]
     assert first != second == third, "the one before plays on where another does not load"
+
+
+def test_weights_that_change_in_a_sitting_are_found_by_their_digests(tmp_path, data):
+    (tmp_path / "bundle").mkdir()
+    net = tmp_path / "bundle" / "net.onnx"
+    net.write_text("as handed in")
+
+    def learning(sock):
+        def learnt(frame):
+            if frame.header.data["about"]["person"] == 2:
+                net.write_text("as learnt")
+            return {"answer": int(frame.arrays[0][1, 0])}
+
+        hall._talk(sock, lambda frame: learnt(frame) if frame.header.data["ask"] else {})
+
+    entry = hall.light("sly", learning)
+    entry.folder = tmp_path / "bundle"
+    entries, order = [entry, hall.light("afar", hall.good)], Play("fast", watched=False)
+    played = run.play(read_live_data(hall.ticking(), data), entries, order, tmp_path / "run")
+    sealed = played.recording.end.weights
+    assert [(one.sitting, one.before == one.after) for one in sealed["sly"]] == [("person1", True), ("person2", False)]
+    assert "afar" not in sealed, "what runs elsewhere has no bundle here"

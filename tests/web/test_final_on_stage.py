@@ -134,6 +134,9 @@ def test_a_final_is_unseen_until_the_hall_and_changed_in_its_window(hall: Hall) 
     sent = next(body for body in told if isinstance(body, e.SubmissionMade) and body.submission == taken.submission)
     assert sent.file == taken.file and sent.name == "right.zip"
     assert [body.sitting for body in told if isinstance(body, e.WindowOpened)] == ["person1", "person2"]
+    (ended,) = [body for body in told if isinstance(body, e.RunEnded)]
+    assert len(ended.weights) == 4
+    assert ended.machine in [body.machine for body in told if isinstance(body, e.MachineSeen)]
 
 
 def picture(hall: Hall, page, name: str) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from palestra.contest.match import MatchBody
 from palestra.contest.rules import Role
+from palestra.executors import Machine
 from palestra.records import Estimate
 from palestra.text import Words
 
@@ -197,11 +198,22 @@ class Rehearsal(msgspec.Struct, frozen=True, omit_defaults=True):
     missed: Words = Words()  # why the first one has no answer
 
 
+class BundleParts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bundle is made of, as digests; empty where it has none of that."""
+
+    code: str = ""
+    weights: str = ""
+    configuration: str = ""
+    of: str = ""  # the submission whose code this one is to have
+    changed: tuple[str, ...] = ()  # files of code that are others than in that, or gone; the first of them
+
+
 class SubmissionAccepted(_Body, frozen=True, tag="submission.accepted"):
     """Checked, and queued; a bundle that was rehearsed waits for the stage instead."""
 
     submission: str
     rehearsal: Rehearsal | None = None
+    parts: BundleParts | None = None
 
 
 class SubmissionWithdrawn(_Body, frozen=True, tag="submission.withdrawn"):
@@ -392,12 +404,30 @@ class VersionTaken(_Body, frozen=True, tag="version.taken"):
     message_zh: str = ""
 
 
+class MachineSeen(_Body, frozen=True, tag="machine.seen"):
+    """A worker has started that may play runs, and what its machine is like."""
+
+    worker: str
+    machine: Machine
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """The weights in a team's bundle before and after a sitting, as digests."""
+
+    submission: str
+    sitting: str
+    before: str
+    after: str
+
+
 class RunEnded(_Body, frozen=True, tag="run.ended"):
     run: str
     outcome: Literal["done", "stopped", "failed"]
     recording: str = ""  # digest of the recording
     message: str = ""
     message_zh: str = ""
+    weights: tuple[Sealed, ...] = ()
+    machine: Machine | None = None  # that played it
 
 
 Body = (
@@ -446,6 +476,7 @@ Body = (
     | AwardGiven
     | AwardTaken
     | RunStarted
+    | MachineSeen
     | WindowOpened
     | VersionTaken
     | RunEnded

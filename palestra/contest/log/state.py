@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from palestra.contest.log.events import Promoted, Rehearsal
+from palestra.contest.log.events import BundleParts, Promoted, Rehearsal
 from palestra.contest.match import Match, OnSite
 from palestra.contest.rules import Phase, Role, Rules
 from palestra.errors import Missing, PalestraError, UnknownName
+from palestra.executors import Machine
 from palestra.records import Estimate
 from palestra.text import Words, say, say_as
 
@@ -116,6 +117,7 @@ class Submission(msgspec.Struct, array_like=True):
     withdrawn_at: int | None = None
     baseline: str = ""
     rehearsal: Rehearsal | None = None
+    parts: BundleParts | None = None
 
     def score_at(self, as_of: int) -> Score | None:
         """The score that counted at a time: the newest one, whatever came of it later."""
@@ -289,6 +291,7 @@ class State(msgspec.Struct):
     announcements: list[Announcement] = []
     copies: list[Copy] = []
     runs: dict[str, Run] = {}
+    machines: dict[str, Machine] = {}  # by the worker that told of it
     matches: dict[str, Match] = {}  # at the referees' table
     on_site: dict[str, dict[str, list[OnSite]]] = {}  # what is published of them, by phase and team
 

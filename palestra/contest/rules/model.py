@@ -81,6 +81,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     pace: Literal["real", "fast"] = "fast"  # of a live track
     timing: Literal["track", "lockstep"] = "track"  # deadlines as the track sets them, or everybody is waited for
     held: Literal["", "online", "on-stage"] = ""  # of programs: where the hidden data is played; see held_on_stage
+    changes: Literal["everything", "weights"] = "everything"  # of a program since the team was promoted with it
     rehearsal: str = ""  # a folder beside contest.toml with what bundles are tried on; empty: synthetic data
     licence: Words = Words()  # what a team accepts before it gets the data
     access: Literal["open", "requested"] = "requested"  # whether the organiser grants each team's request

@@ -38,6 +38,7 @@ from palestra.contest.workers.score import (
 from palestra.contest.workers.stage_versions import StageVersions
 from palestra.entrants import Called, Entry, open
 from palestra.errors import PalestraError, clean
+from palestra.executors import fingerprint
 from palestra.live import (
     Heard,
     LiveData,
@@ -279,7 +280,9 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     commentary.end(outcome, told, values)
     if outcome == "done":  # the file store has it
         shutil.rmtree(folder)
-    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told))))
+    sealed = tuple(stage.sealed(played)) if played else ()
+    chinese, machine = e.chinese_of(told), fingerprint()
+    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, chinese, sealed, machine)))
 
 
 @dataclass(frozen=True)
@@ -318,7 +321,7 @@ class _Stage:
         if invalid:  # on one clock, what was wrong for one was not right for the others
             why = say("This run does not count, and no team is to blame: {why}.", why=invalid[0])
             return "failed", why.cut(MESSAGE), None
-        return "done", _told(*_away({**absent, **played.refused})), played
+        return "done", _told(*_away({**absent, **played.refused}), *_learnt(played)), played
 
     def _open_all(
         self, order: Play, sittings: Sequence[Sitting], absent: dict[str, Text], stack: ExitStack
@@ -330,6 +333,12 @@ class _Stage:
                     yield open_bundle(name, file, order, sittings, stack)
                 except Unplayable as error:
                     absent[name] = error.text
+
+    def sealed(self, played: Played) -> Iterator[e.Sealed]:
+        """The weights of every bundle before and after each sitting."""
+        for name, found in (played.recording.end.weights if played.recording.end else {}).items():
+            for one in found:
+                yield e.Sealed(self.entrants[name].submission, one.sitting, one.before, one.after)
 
     def made(self, played: Played, name: str, recording: str) -> Iterator[e.Body]:
         """The events of one team's result."""
@@ -348,6 +357,17 @@ def _names(entries: Sequence[Entrant]) -> list[str]:
 
 def _away(absent: Mapping[str, Text]) -> list[Words]:
     return [say("{name} could not take part: {why}", name=name, why=why) for name, why in absent.items()]
+
+
+def _learnt(played: Played) -> list[Words]:
+    """Whose weights are others after a sitting than before: nothing may be learnt there."""
+    sealed = played.recording.end.weights if played.recording.end else {}
+    return [
+        say("{name}: the weights after {sitting} differ from those before it.", name=name, sitting=one.sitting)
+        for name, found in sealed.items()
+        for one in found
+        if one.before != one.after
+    ]
 
 
 def _told(*parts: Text) -> Words:

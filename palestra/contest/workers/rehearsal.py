@@ -9,6 +9,7 @@ from palestra.contest.rules import track_of
 from palestra.contest.workers.live_run import Unplayable, open_bundle, timed
 from palestra.contest.workers.score import Assignment, our_part
 from palestra.datasets import tiny_data
+from palestra.entrants import Parts, parts_of
 from palestra.errors import PalestraError
 from palestra.live import READY_S, Play, Rehearsed, rehearse, sittings_of
 from palestra.records import Track
@@ -16,8 +17,9 @@ from palestra.sandbox import backends
 from palestra.text import say, words_of
 
 
-def rehearsed(assignment: Assignment, file: Path) -> e.Rehearsal:
-    """Start a bundle and play a little to it. One that does not start, or never answers, is refused in words."""
+def rehearsed(assignment: Assignment, file: Path) -> tuple[e.Rehearsal, Parts]:
+    """Start a bundle and play a little to it; what it is made of, too. One that does not start, or never answers, is
+    refused in words."""
     track, order = timed(track_of(assignment.phase), assignment.phase, windows=False), Play(watched=False)
     with our_part():
         backends.choose()
@@ -25,6 +27,7 @@ def rehearsed(assignment: Assignment, file: Path) -> e.Rehearsal:
         sittings = sittings_of(track, data) if data else []
     with ExitStack() as stack:
         entry = open_bundle(assignment.team, file, order, sittings, stack)
+        parts = parts_of(entry.folder or file.parent)
         try:
             entry.line.require_ready(READY_S)
         except PalestraError as error:
@@ -39,7 +42,7 @@ def rehearsed(assignment: Assignment, file: Path) -> e.Rehearsal:
             )
             raise Unplayable(told, entry.output)
     latency_ms = None if found.latency_s is None else round(found.latency_s * 1000, 1)
-    return e.Rehearsal(found.asked, found.answered, latency_ms, words_of(found.first_miss))
+    return e.Rehearsal(found.asked, found.answered, latency_ms, words_of(found.first_miss)), parts
 
 
 def rehearsal_data(assignment: Assignment, track: Track) -> Path | None:

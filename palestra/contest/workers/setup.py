@@ -8,13 +8,15 @@ from typing import Literal
 
 from palestra import registry
 from palestra.contest import Contest
+from palestra.contest.log import events as e
+from palestra.contest.rules import held_on_stage
 from palestra.contest.setup import Place
 from palestra.contest.workers import predict
 from palestra.contest.workers.jobs import do, warm_up
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.entrants import bundle
-from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
+from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor, fingerprint
 
 Kind = Literal["process", "ray"]
 WARM = 2  # processes that are made ready before there is anything to do
@@ -41,7 +43,15 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
     for one in (executors["check"], main):
         for _ in range(min(one.capacity, WARM)):
             one.submit(warm_up, desk.warm_up())
-    return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    worker = Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    tell_machine(contest, worker.name)
+    return worker
+
+
+def tell_machine(contest: Contest, worker: str) -> None:
+    """Before a final the organiser is told where the machines that may play it differ."""
+    if any(held_on_stage(phase) for phase in contest.state.rules(contest.now()).phases):
+        contest.act(f"worker:{worker}"[:80], lambda state, now: [e.MachineSeen(worker, fingerprint())])
 
 
 def _cluster(address: str | None, capacity: int | None) -> RayExecutor:

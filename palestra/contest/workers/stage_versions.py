@@ -5,7 +5,7 @@ database that does not answer costs the run nothing but that window's versions, 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -79,7 +79,7 @@ class StageVersions:
         found = [state.submissions[name] for name in names if name not in self._known]
         return [one for one in found if one.at >= run.at]
 
-    def _act(self, bodies: list[Body]) -> None:
+    def _act(self, bodies: Sequence[Body]) -> None:
         self._log().act(BY, lambda state, now: () if state.runs[self._run].outcome else bodies)
 
     def _log(self) -> Contest:

@@ -272,6 +272,15 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     missed: str = ""  # why the first one has no answer
 
 
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle is made of, as digests, and which code in it changed where only weights may."""
+
+    code: str = ""
+    weights: str = ""
+    configuration: str = ""
+    changed: tuple[str, ...] = ()
+
+
 class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
     """All of one submission. The part in submission_state.html is swapped as it changes."""
 
@@ -306,6 +315,7 @@ class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Download, ...] = ()
     report: str = ""  # address of the track's page
     rehearsal: Rehearsal | None = None  # of a bundle that waits for the stage
+    parts: Parts | None = None  # of a bundle
     can_withdraw: bool = False
     can_retry: bool = False  # by organisers, after a platform fault
 

@@ -480,6 +480,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "invitation.withdrawn": message("Invitation taken back"),
         "log.taken": message("Log taken in"),
         "marks.signed": message("Marks signed"),
+        "machine.seen": message("Machine told of"),
         "match.opened": message("Match opened"),
         "match.undone": message("Step at the table undone"),
         "member.invited": message("Member invited"),
@@ -562,6 +563,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "pace": message("Pace of programs"),
         "timing": message("Deadlines"),
         "held": message("Hidden data is played", "rule"),
+        "changes": message("What a team may change of its program"),
         "rehearsal": message("Rehearsal data"),
         "licence": message("Licence of the data"),
         "access": message("Who gets the data"),
@@ -621,6 +623,10 @@ CHOICES: dict[str, dict[str, Message]] = {
     "rule_choice_held": {
         "online": message("when they are handed in"),
         "on-stage": message("on stage alone; uploads are tried on rehearsal data"),
+    },
+    "rule_choice_changes": {
+        "everything": message("everything"),
+        "weights": message("weights and configuration; changed code is found and shown"),
     },
     "rule_choice_access": {
         "open": message("every team that accepts the licence"),

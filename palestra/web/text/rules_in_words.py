@@ -33,7 +33,7 @@ NOT_TOLD = {
 }  # in headings, or nobody's business
 LONG = ("about", "declaration", "licence")
 TIMES = (value_parsers.opening, value_parsers.closing)
-OF_PROGRAMS = ("pace", "timing", "held")  # say nothing where files are handed in
+OF_PROGRAMS = ("pace", "timing", "held", "changes")  # say nothing where files are handed in
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}
 
 

@@ -178,6 +178,13 @@ def _rehearsal(one: Submission, language: str) -> v.Rehearsal | None:
     return v.Rehearsal(asked=told.asked, answered=told.answered, latency_ms=told.latency_ms, missed=missed)
 
 
+def _parts(one: Submission) -> v.Parts | None:
+    told = one.parts
+    if told is None:
+        return None
+    return v.Parts(code=told.code, weights=told.weights, configuration=told.configuration, changed=told.changed)
+
+
 def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "en") -> v.SubmissionPage | None:
     """All of one submission; nothing where this viewer may not see it."""
     state, now = site.state, site.now
@@ -219,6 +226,7 @@ def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "
         files=tuple(_downloads(site, one, viewer)),
         report=f"/submissions/{one.id}/report" if score and score.report else "",
         rehearsal=_rehearsal(one, language),
+        parts=_parts(one),
         can_withdraw=one.stage == "scored" and not viewer.is_organiser,
         can_retry=one.stage in ("faulted", "cancelled") and viewer.is_organiser,
     )

@@ -7,13 +7,16 @@ from palestra.contest.log import events as e
 from palestra.contest.log.reducer import fold
 from palestra.contest.queue.triggers import tasks_after
 from palestra.contest.rules import held_on_stage, reader
+from palestra.contest.rules.model import Promotion
 from palestra.contest.workers import check as checking
 from palestra.contest.workers import score
+from palestra.contest.workers.settle import model_of
 from palestra.datasets.starter_kit import starter_of
+from palestra.records import Estimate
 from palestra.text import Words
 from tests import ROOT
-from tests.contest.bundles import Home, zip_folder
-from tests.contest.story import Story, a_phase, some_rules
+from tests.contest.bundles import PROGRAM, Home, write_zip, zip_folder
+from tests.contest.story import DAY, START, Story, a_phase, some_rules
 from tests.live import hall
 from tests.live.hall import at, program
 
@@ -106,6 +109,47 @@ def test_a_submission_that_was_accepted_before_there_were_rehearsals_is_read_as_
     story = Story(some_rules(a_phase(track="ticking-v1")))
     name = story.submit(story.team())
     assert [task.kind for task in tasks_after(e.SubmissionAccepted(name), story.state)] == ["live"]
+
+
+# What a bundle is made of
+
+
+def bundle_of(home, name, code, weights):
+    return write_zip(home.folder / f"{name}.zip", {PROGRAM: code, "weights/net.onnx": weights})
+
+
+def test_code_that_changed_where_only_weights_may_is_found_and_named(home):
+    before = bundle_of(home, "before", program(), "old")
+    digest = home.put(before)
+    given = {"of": "s0", "answers": digest, "answers_name": before.name}
+
+    def parts(name, code):
+        file = bundle_of(home, name, code, "new")
+        return accepted(score.guarded(checking.check, home.assignment("check", file, **given))).parts
+
+    weights, code = parts("weights", program()), parts("code", program(top="import json"))
+    assert (weights.of, weights.changed) == ("s0", ())
+    assert code.changed == (PROGRAM,)
+    assert weights.weights == code.weights != ""
+    assert weights.code != code.code
+
+
+def test_a_bundle_is_compared_with_what_its_team_was_promoted_with_else_with_its_first_one():
+    first = a_phase(track="ticking-v1", promotion=Promotion("second", 1))
+    second = a_phase("second", track="ticking-v1", entry="promoted", changes="weights", opens=START, closes=START + DAY)
+    story = Story(some_rules(first, second))
+    team, other = story.team(), story.team()
+    best = story.submit(team)
+    story.accept(best)
+    made = e.ResultMade(best, 1, {"accuracy": Estimate(0.5)})
+    story.add(made, e.PromotionConfirmed("first", "second", (e.Promoted(team, 1), e.Promoted(other, 2))))
+    state = story.state
+    assert model_of(state, state.submission(story.submit(team, "second"))).id == best
+    earliest = story.submit(other, "second")
+    assert model_of(state, state.submission(earliest)) is None
+    story.accept(earliest)
+    assert model_of(state, state.submission(story.submit(other, "second"))).id == earliest
+    assert model_of(state, state.submission(story.submit(team))) is None, "there everything may change"
 
 
 def finals(file):

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from palestra.contest.contest import Contest
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import encode
 from palestra.contest.setup.location import Place
+from palestra.contest.storage.file_store import Files
 from palestra.contest.workers import predict, setup
 from palestra.entrants import bundle
+from palestra.executors import fingerprint
+from tests.contest.story import a_phase, some_rules
 
 
 def test_a_worker_sweeps_up_after_killed_ones_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +27,12 @@ def test_a_worker_sweeps_up_after_killed_ones_at_its_start(tmp_path: Path, monke
         os.utime(folder, (0, 0))
     setup.sweep(Place(home / "contest.toml"))
     assert [folder for folder in (*left, *kept) if folder.exists()] == kept
+
+
+@pytest.mark.parametrize(("held", "told"), [("online", 0), ("on-stage", 1)])
+def test_a_worker_tells_of_its_machine_where_something_is_held_on_stage(engine, tmp_path, clock, held, told) -> None:
+    contest = Contest(engine, Files.open(str(tmp_path / "files")), clock)
+    rules = some_rules(a_phase(track="near-eye-live-v1", held=held))
+    contest.act("organiser", lambda state, now: [e.ContestOpened(encode(rules))])
+    setup.tell_machine(contest, "w1")
+    assert list(contest.state.machines.values()) == [fingerprint()] * told
