@@ -163,10 +163,10 @@ def _touched(site: Site, at: int, body: e.Body) -> Iterator[str]:
         case e.RunStarted() | e.RunEnded():
             yield "screen:"
             yield f"run:{body.run}:"
-            yield f"submissions:{state.runs[body.run].phase}:"
+            yield "submissions:"  # a form says whether a window is open
         case e.WindowOpened() | e.VersionTaken():
             yield f"run:{body.run}:"
-            yield f"submissions:{state.runs[body.run].phase}:"
+            yield "submissions:"  # a form says whether a window is open
             if isinstance(body, e.VersionTaken):
                 yield f"submission:{body.submission}:"
         case (

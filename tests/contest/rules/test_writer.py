@@ -40,7 +40,7 @@ def full_rules() -> Rules:
         fault_quota=Quota(9, "week"), limit_bytes=1_610_612_736, file_name="{team}_{date}.zip", allow_missing=True,
         board="last", board_for="teams", history_for="organisers", freeze=START + DAY, freeze_own="shown", split=0.3,
         ties=("misses", "earlier"), pace="real", timing="lockstep", held="on-stage",
-        rehearsal="data/open", licence=Words(zh="仅限比赛。"), access="open",
+        rehearsal="data/open", changes="weights", licence=Words(zh="仅限比赛。"), access="open",
         promotion=Promotion("second", 4), verification=Verification(1, "{team}.zip", 123_456_789, 0.5),
         match=MatchPlan(draw="all", counts="best", retries=0, appeal_ms=5_400_000, slot_ms=HOUR, gap_ms=60_000),
     )  # fmt: skip

@@ -162,6 +162,14 @@ def test_every_final_of_a_ready_file_is_held_on_stage():
     assert all(map(held_on_stage, found))
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_upload_to_a_final_of_a_ready_file_is_played_at_once(file):
+    for phase in finals(file):
+        story = Story(reader.read(file))
+        story.add(e.SubmissionMade("s1", story.team(), phase.id, "f" * 64, "a.zip", 10))
+        assert list(tasks_after(e.SubmissionAccepted("s1"), story.state)) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_upload_to_a_final_of_a_ready_file_never_meets_its_hidden_data(file, tmp_path):
