@@ -30,7 +30,7 @@ T = TypeVar("T")
 PIECE_BYTES = 4 << 20
 PATIENCE_S = 30.0  # for one answer
 TRIES = 6  # of one request, while the connection fails
-OVER = ("scored", "hidden", "refused", "failed", "platform", "withdrawn", "cancelled")
+OVER = ("ready", "scored", "hidden", "refused", "failed", "platform", "withdrawn", "cancelled")
 Advance = Callable[[int], None]
 
 

@@ -9,12 +9,13 @@ from palestra.contest.rules import quota_told
 from palestra.errors import PalestraError
 from palestra.remote import Server, require_fit
 from palestra.text import number, say
-from palestra.web.models import SubmissionPage, UploadForm
+from palestra.web.models import Rehearsal, SubmissionPage, UploadForm
 
 SAID = {
     "received": "It was received.",
     "checking": "It is being checked.",
     "queued": "It is checked, and waits to be scored.",
+    "ready": "It is ready for the stage, and is scored there.",
     "running": "It is being scored.",
     "scored": "It is scored.",
     "hidden": "It is scored. The board is frozen: the result is shown when that ends.",
@@ -53,7 +54,7 @@ def send(url: str, phase: str, file: Path, token: str, bundle: bool, json: bool)
     _show(page, f"{url.rstrip('/')}/submissions/{submission}", json)
     if after and not json:
         typer.echo(f"  {cost(after)}")
-    return page.state in ("scored", "hidden")
+    return page.state in ("scored", "hidden", "ready")
 
 
 def _tell(page: SubmissionPage, said: list[str]) -> None:
@@ -71,6 +72,17 @@ def cost(form: UploadForm) -> str:
     return f"It cost none of your quota, and counts as a faulty one: {allowed}, {form.fault_left} left."
 
 
+def rehearsed(found: Rehearsal) -> str:
+    """What a bundle did on rehearsal data."""
+    if not found.asked:
+        return "It loads. There is no rehearsal data to try it on."
+    missed = f" The first one without an answer: {found.missed}" if found.missed else ""
+    return (
+        f"It loads, and answers {found.answered} of {found.asked} rehearsal packets. "
+        f"Median latency: {found.latency_ms:,.1f} ms.{missed}"
+    )
+
+
 def _show(page: SubmissionPage, address: str, json: bool) -> None:
     if json:
         console.show_json(page)
@@ -82,6 +94,8 @@ def _show(page: SubmissionPage, address: str, json: bool) -> None:
         typer.echo(f"  … and {page.fault_count - len(page.faults)} more")
     if page.message:
         typer.echo(f"  {page.message}")
+    if page.rehearsal:
+        typer.echo(f"  {rehearsed(page.rehearsal)}")
     for column, estimate in zip(page.columns, page.metrics, strict=True):
         if estimate:
             between, step = "", estimate.rounded_to

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from palestra.entrants.parts import Parts, parts_of
 from palestra.entrants.wheels import FOLDER as WHEELS
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
@@ -51,6 +52,13 @@ def unpacked(source: Path, backend: Backend) -> Iterator[Bundle]:
     with place(PREFIX) as home:
         copy(source, home / "bundle", (PROGRAM,), f"{PROGRAM}, with the class MyAlgorithm in it")
         yield Bundle(home / "bundle", installed(backend, home), _digest_of(home / "bundle"))
+
+
+def parts_in(source: Path) -> Parts:
+    """What a bundle is made of that was taken before; nothing of it is run."""
+    with place(PREFIX) as home:
+        copy(source, home / "bundle", (PROGRAM,), PROGRAM)
+        return parts_of(home / "bundle")
 
 
 @contextmanager

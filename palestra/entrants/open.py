@@ -103,6 +103,7 @@ class Entry:
     program: Program | None = None  # that runs on this machine beside others
     trusted: bool = False  # that program
     dial_in: str = ""  # the command by which a team dials in, where it is to
+    folder: Path | None = None  # where its bundle is unpacked, and runs
 
     @property
     def plays_with(self) -> str:
@@ -154,7 +155,16 @@ def start(name: str, bundle: Bundle, backend: Backend, terms: Terms, stack: Exit
     """Start a bundle's program."""
     program = Program(name, bundle, backend, terms.limits, terms.patience_s)
     stack.callback(program.close)
-    return Entry(name, bundle.digest, str(backend), program, program.ask, program=program, trusted=terms.trusted)
+    return Entry(
+        name,
+        bundle.digest,
+        str(backend),
+        program,
+        program.ask,
+        program=program,
+        trusted=terms.trusted,
+        folder=bundle.folder,
+    )
 
 
 def _privileged(name: str, place: str) -> Entry:

@@ -6,6 +6,8 @@ May be touched freely; benchmarks and contest workers use it.
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
+    from palestra.executors import machine
+    from palestra.executors.machine import Machine, differences, fingerprint
     from palestra.executors.processes import Crashed, Ended, Executor, PinnedExecutor, ProcessExecutor, Raised
     from palestra.executors.ray_cluster import RayExecutor
     from palestra.executors.stop_signals import (

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from palestra.live.answers import Heard, answers_of
     from palestra.live.entrant_history import Story, story_of
     from palestra.live.episode import Action, Step, Wish
-    from palestra.live.follower import Moment, Stopped
-    from palestra.live.live_data import LiveData, read_live_data, require_live
+    from palestra.live.follower import Keep, Moment, Stopped
+    from palestra.live.live_data import LiveData, read_live_data, require_live, sittings_of
     from palestra.live.recording import Recording, is_run
+    from palestra.live.rehearsal import Rehearsed, rehearse
     from palestra.live.run import READY_S, NotReady, Play, Played
     from palestra.live.scored_run import ScoredRun, hear_recorded, require_sent, rescore
     from palestra.live.session import Guests, Replayed, play_live, register_version, replay_live

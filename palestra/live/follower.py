@@ -1,7 +1,8 @@
 """Who follows a run while it is under way, such as a screen: what it is told, and that it may end the run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from palestra.errors import PalestraError
@@ -26,14 +27,27 @@ class Moment:
     deadline_s: float | None  # of the newest decision
 
 
+Keep = Callable[[str, Path], None]  # another version of an entrant's program, by its name
+
+
 class Follower(Protocol):
-    """Someone who is told how a run goes, between two ticks. No call may wait: the stream would be late."""
+    """Someone who is told how a run goes, between two ticks. No call may wait, but for `hand_in`: the stream would be
+    late."""
 
     def begin(self, sittings: Sequence[Sitting], names: Sequence[str], refused: Mapping[str, Text]) -> None:
         """Who plays, and who cannot take part and why."""
 
     def stood(self, moment: Moment) -> None:
         """After each round of decisions, but not more often than TOLD_EVERY_S; and after each sitting."""
+
+    def window(self, sitting: str, closes_in_s: float) -> None:
+        """From now on entrants may change their program, for so long, before this sitting."""
+
+    def hand_in(self, sitting: str, keep: Keep) -> None:
+        """The window before a sitting has closed: keep what was handed in. No clock runs meanwhile."""
+
+    def took(self, sitting: str, refused: Mapping[str, Text]) -> None:
+        """All that was kept for this sitting plays from now on, but for what could not, and why."""
 
     def stopped(self) -> bool:
         """Whether the run is to end now. What was recorded until then stays."""

@@ -30,16 +30,17 @@ class LiveData:
 
 def read_live_data(track: Track, folder: Path, sheet: Sheet | None = None) -> LiveData:
     """Read a data set, all but the samples that are sent; the sheet too, unless the caller has it already."""
-    sittings, cases = _sittings_and_cases(track, folder)
+    sittings, cases = sittings_and_cases(track, folder)
     return LiveData(track, folder, sittings, cases, sheet or scoring.load(track, folder))
 
 
 def sittings_of(track: Track, folder: Path) -> Sequence[Sitting]:
     """The sittings alone, for whoever needs no truth."""
-    return _sittings_and_cases(track, folder)[0]
+    return sittings_and_cases(track, folder)[0]
 
 
-def _sittings_and_cases(track: Track, folder: Path) -> tuple[Sequence[Sitting], Sequence[Case]]:
+def sittings_and_cases(track: Track, folder: Path) -> tuple[Sequence[Sitting], Sequence[Case]]:
+    """What is played, without its truth."""
     require_live(track)
     if track.episode:
         cases = track.episode.cases(folder)

@@ -69,6 +69,14 @@ class Head(msgspec.Struct, frozen=True):
     allow_starving: bool = False  # several programs played though nothing kept one from starving another: allowed
 
 
+class Sealed(msgspec.Struct, frozen=True):
+    """The weights of a bundle around a sitting, as digests; empty where it has none."""
+
+    sitting: str
+    before: str
+    after: str
+
+
 class End(msgspec.Struct, frozen=True):
     """How it ended."""
 
@@ -77,6 +85,7 @@ class End(msgspec.Struct, frozen=True):
     deaths: dict[str, list[Text]]  # of each entrant's program, with the reasons
     outputs: dict[str, str]  # what it printed
     versions: dict[str, list[str]]  # what each entrant played with, sitting by sitting
+    weights: dict[str, list["Sealed"]] = {}  # of each bundle, sitting by sitting
 
 
 class Sent(msgspec.Struct, frozen=True, array_like=True):

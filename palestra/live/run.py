@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from palestra.entrants import Entry, Program, Terms, open
+from palestra.entrants import Entry, Program, Terms, open, parts_of
 from palestra.errors import PalestraError, text_of
 from palestra.live import episode_run, recording, stream
 from palestra.live.answers import Heard, hear
@@ -18,7 +19,7 @@ from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.live.live_data import LiveData
 from palestra.live.processor_watch import ProcessorWatch
-from palestra.live.recording import End, Head, Recorder, Recording, Who
+from palestra.live.recording import End, Head, Recorder, Recording, Sealed, Who
 from palestra.live.scored_run import ScoredRun, score
 from palestra.live.standings import Standings
 from palestra.live.stream import Clock, Decision, FastLine, Line, VirtualClock
@@ -240,6 +241,8 @@ class _Hall:
     in_force: dict[str, int] = field(default_factory=dict)  # the number of the version that each registered last
     deaths: dict[str, list[Text]] = field(default_factory=dict)  # of versions before, and why others were not taken
     outputs: dict[str, str] = field(default_factory=dict)  # of versions before
+    sealed: dict[str, list[Sealed]] = field(default_factory=dict)
+    not_taken: dict[str, Text] = field(default_factory=dict)  # of this window's versions, and why
 
     def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
         ticks, names = sum(sitting.count for sitting in sittings), [sitting.name for sitting in sittings]
@@ -248,24 +251,44 @@ class _Hall:
         if isinstance(self.clock, WallClock):
             self.clock.idle = self.log.idle
         lines = self._lines(sittings)
-        opening_s = {window.before: window.closes_s for window in windows(sittings)}
         started = self.clock.now()
         with watch, punctual(self.order.pace):
             for number, sitting in enumerate(sittings):
                 self.log.recorder.sitting = number
                 watch.sitting(number)
-                watch.window(sitting.window_s > 0)
-                self._wait(started + opening_s.get(sitting.name, 0.0), lines)
-                watch.window(False)
-                if sitting.window_s and self._take_versions(sitting, sittings):
+                if sitting.window_s > 0 and self._changed_in_window(sitting, sittings, started, lines):
                     lines = self._lines(sittings)
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 if self.order.pace == "real":
                     self.log.processors = ProcessorWatch(self._programs())
+                before = self._weights()
                 stream.run(sitting.ticks(), lines, self.clock, self.log)
+                self._seal(sitting.name, before)
                 self._note_changes(sitting)
                 self.log.show_standings(last=True)
+
+    def _changed_in_window(
+        self, sitting: Sitting, sittings: Sequence[Sitting], started: float, lines: Sequence[Line]
+    ) -> bool:
+        """Let the window before a sitting pass; whether somebody plays another version from now on."""
+        closes_s = next(window.closes_s for window in windows(sittings) if window.before == sitting.name)
+        follower, until = self.order.follower if isinstance(self.clock, WallClock) else None, started + closes_s
+        if follower:  # who is told when it opens has all of it, however long versions took to load
+            until = self.clock.now() + sitting.window_s
+            follower.window(sitting.name, sitting.window_s)
+        self.log.watch.window(True)
+        self._wait(until, lines)
+        self.log.watch.window(False)
+        if follower:
+            follower.hand_in(sitting.name, partial(self._keep, closes_s, sitting.name))
+        changed = self._take_versions(sitting, sittings)
+        if follower and changed:
+            follower.took(sitting.name, self.not_taken)
+        return changed
+
+    def _keep(self, at_s: float, sitting: str, name: str, file: Path) -> None:
+        self.versions.keep(name, file, at_s, sitting)
 
     def act(self, track: Track, cases: Sequence[Case]) -> None:
         """Everybody acts in every case, each in a world of their own, one after the other."""
@@ -301,6 +324,16 @@ class _Hall:
     def _programs(self) -> dict[str, Program]:
         return {entry.name: entry.program for entry in self.entries if entry.program}
 
+    def _weights(self) -> dict[str, str]:
+        """The weights that lie in each bundle now, as a digest. No clock runs meanwhile."""
+        return {entry.name: parts_of(entry.folder).digest("weights") for entry in self.entries if entry.folder}
+
+    def _seal(self, sitting: str, before: Mapping[str, str]) -> None:
+        """Nothing may be learnt in a sitting but in memory: what lies in a bundle is compared by the machine."""
+        after = self._weights()
+        for name, digest in before.items():
+            self.sealed.setdefault(name, []).append(Sealed(sitting, digest, after[name]))
+
     def _note_changes(self, sitting: Sitting) -> None:
         """A team on another machine can change its program at any time; that it says so is all that can be seen."""
         for entry in self.entries:
@@ -316,15 +349,10 @@ class _Hall:
         """How the entrants are spoken to at this pace."""
         if not isinstance(self.clock, VirtualClock):
             return [entry.line for entry in self.entries]
-        clock, lines = self.clock, list[Line]()
-        for entry in self.entries:
-            if entry.ask is None:
-                raise PalestraError(
-                    say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name)
-                )
-            if entry.program and len(self.entries) > 1:
-                entry.program.hold()
-            lines.append(FastLine(entry.name, _asker(entry.ask, self.order.patience_s), clock, entry.line.dead))
+        clock = self.clock
+        lines = [line_of(entry, clock, self.order.patience_s) for entry in self.entries]
+        for program in self._programs().values() if len(self.entries) > 1 else ():
+            program.hold()
         return lines
 
     def _wait(self, until: float, lines: Sequence[Line]) -> None:
@@ -340,7 +368,7 @@ class _Hall:
 
         All of them load side by side. One that cannot play leaves its place to what played before.
         """
-        fresh = {}
+        fresh, self.not_taken = {}, {}
         for number, entry in enumerate(self.entries):
             version = self.versions.in_force(entry.name, sitting.name)
             if version is not None and version.number != self.in_force.get(entry.name):
@@ -354,6 +382,7 @@ class _Hall:
                     raise opened
                 opened.line.require_ready(max(deadline - time.monotonic(), LEAST_READY_S))
             except (PalestraError, OSError) as error:
+                self.not_taken[entry.name] = text_of(error)
                 before.append(say("version {number} was not taken: {why}", number=version.number, why=text_of(error)))
                 continue
             entry.line.close()
@@ -381,7 +410,15 @@ class _Hall:
             deaths={entry.name: [*self.deaths.get(entry.name, []), *entry.deaths] for entry in self.entries},
             outputs={entry.name: self._output(entry) for entry in self.entries},
             versions=self.played_with,
+            weights=self.sealed,
         )
+
+
+def line_of(entry: Entry, clock: VirtualClock, patience_s: float) -> FastLine:
+    """How an entrant is spoken to in virtual time."""
+    if entry.ask is None:
+        raise PalestraError(say("{name} cannot be played to at --pace fast, only at --pace real.", name=entry.name))
+    return FastLine(entry.name, _asker(entry.ask, patience_s), clock, entry.line.dead)
 
 
 def _asker(ask: open.Ask, patience_s: float) -> "stream.Asked":

@@ -105,7 +105,10 @@ class Versions:
                 clip(team),
                 say("at most 40 letters, digits, spaces and . _ -, beginning with a letter or digit"),
             )
-        window = self._open_window(at_s)
+        return self.keep(team, bundle, at_s, self._open_window(at_s).before)
+
+    def keep(self, team: str, bundle: Path, at_s: float, sitting: str) -> Version:
+        """Keep a copy of a bundle that came in the window before a sitting, whoever saw to it that it was open."""
         home = self._home(team)
         fresh = home / f".{secrets.token_hex(8)}.part"
         try:
@@ -113,7 +116,7 @@ class Versions:
             digest = digest_of(fresh, self._most_bytes)
             with self._locked() as log:
                 number = 1 + sum(line.team == team for line in self._lines())
-                line = _Line(team, number, digest, at_s, window.before)
+                line = _Line(team, number, digest, at_s, sitting)
                 _remove(home / str(number))  # the copy of one that was killed before it was in the log
                 fresh.rename(home / str(number))
                 self._append(log, line)
@@ -157,14 +160,14 @@ class Versions:
         )
 
     def _home(self, team: str) -> Path:
-        home = self._folder / KEPT / team
+        home = self._folder / KEPT / _folder_name(team)
         for folder in (home.parent, home):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)  # programs run as another user
         return home
 
     def _version(self, line: _Line) -> Version:
-        folder = self._folder / KEPT / line.team / str(line.number)
+        folder = self._folder / KEPT / _folder_name(line.team) / str(line.number)
         return Version(line.team, line.number, line.digest, line.at_s, line.window, folder)
 
     def _lines(self) -> list[_Line]:
@@ -188,6 +191,11 @@ class Versions:
         log.write(msgspec.json.encode(line) + b"\n")
         log.flush()
         os.fsync(log.fileno())
+
+
+def _folder_name(team: str) -> str:
+    """Teams of a contest may be called anything."""
+    return team if TEAM.fullmatch(team) else f"@{hashlib.sha256(team.encode()).hexdigest()[:16]}"
 
 
 def _decoded(text: bytes, where: Text) -> _Line:

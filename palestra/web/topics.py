@@ -163,6 +163,12 @@ def _touched(site: Site, at: int, body: e.Body) -> Iterator[str]:
         case e.RunStarted() | e.RunEnded():
             yield "screen:"
             yield f"run:{body.run}:"
+            yield "submissions:"  # a form says whether a window is open
+        case e.WindowOpened() | e.VersionTaken():
+            yield f"run:{body.run}:"
+            yield "submissions:"  # a form says whether a window is open
+            if isinstance(body, e.VersionTaken):
+                yield f"submission:{body.submission}:"
         case (
             e.RulesAmended()
             | e.PhaseMoved()

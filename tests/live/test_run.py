@@ -2,10 +2,13 @@
 
 import json
 import zlib
+from contextlib import ExitStack
 
 import pytest
 
 from palestra import registry
+from palestra.entrants import open
+from palestra.entrants.open import Called
 from palestra.errors import PalestraError
 from palestra.live import run
 from palestra.live.follower import Stopped
@@ -258,6 +261,12 @@ class Followed:
         values = [(one.name, one.decided, one.missed) for one in moment.standings]
         self.stands.append((moment.sitting, moment.at_s, values))
 
+    def window(self, sitting, closes_in_s):
+        """Nobody changes a program."""
+
+    def hand_in(self, sitting, keep):
+        """Nobody has."""
+
     def stopped(self):
         return self.until is not None and len(self.stands) >= self.until
 
@@ -300,3 +309,71 @@ def test_a_run_can_be_ended_while_a_window_is_open(tmp_path):
     with pytest.raises(Stopped):
         followed_run(tmp_path, data, Followed(until=0), "real")
     assert Recording(tmp_path / "run").end is None
+
+
+# --- versions that a follower brings
+
+
+class Bringing(Followed):
+    """Brings another version of one entrant's program in the window before a sitting."""
+
+    def __init__(self, brings):
+        super().__init__()
+        self.brings, self.heard = brings, []
+
+    def window(self, sitting, closes_in_s):
+        self.heard.append(("window", sitting, closes_in_s))
+
+    def hand_in(self, sitting, keep):
+        self.heard.append(("hand in", sitting))
+        for name, file in self.brings.get(sitting, {}).items():
+            keep(name, file)
+
+    def took(self, sitting, refused):
+        self.heard.append(("took", sitting, {name: str(why) for name, why in refused.items()}))
+
+
+def test_a_version_that_a_follower_brings_plays_from_the_next_sitting_on(tmp_path):
+    hall.require_sandbox()
+    data = write_data(tmp_path / "data", sittings=3, ticks=10, every_s=0.02, deadline_s=5.0, window_s=0.3)
+    wrong = hall.write_bundle(tmp_path / "wrong", hall.program(answer="answer = 8 - answer"))
+    right = hall.write_bundle(tmp_path / "right", hall.program())
+    dead = hall.write_bundle(tmp_path / "dead", "class Other: pass")
+    follower = Bringing({"person2": {"Team a/b": right}, "person3": {"Team a/b": dead}})
+    order = Play("real", watched=False, follower=follower)
+    with ExitStack() as stack:
+        entry = open.open_entry(Called("Team a/b", str(wrong)), {}, order.terms([]), stack)
+        played = run.play(read_live_data(hall.ticking(), data), [entry], order, tmp_path / "run")
+    rows = played.scored["Team a/b"].rows
+    right_by_person = {key[0]: group["right"].mean() for key, group in rows.group_by("person")}
+    assert right_by_person == {"person1": 0.0, "person2": 1.0, "person3": 1.0}
+    assert follower.heard[:4] == [
+        ("window", "person1", 0.3), ("hand in", "person1"), ("window", "person2", 0.3), ("hand in", "person2"),
+    ]  # fmt: skip
+    took, *_, not_taken = [one for one in follower.heard if one[0] == "took"]
+    assert took == ("took", "person2", {})
+    assert not_taken[1] == "person3" and "has no class MyAlgorithm" in not_taken[2]["Team a/b"]
+    first, second, third = played.recording.end.versions["Team a/b"]
+    assert first != second == third, "the one before plays on where another does not load"
+
+
+def test_weights_that_change_in_a_sitting_are_found_by_their_digests(tmp_path, data):
+    (tmp_path / "bundle").mkdir()
+    net = tmp_path / "bundle" / "net.onnx"
+    net.write_text("as handed in")
+
+    def learning(sock):
+        def learnt(frame):
+            if frame.header.data["about"]["person"] == 2:
+                net.write_text("as learnt")
+            return {"answer": int(frame.arrays[0][1, 0])}
+
+        hall._talk(sock, lambda frame: learnt(frame) if frame.header.data["ask"] else {})
+
+    entry = hall.light("sly", learning)
+    entry.folder = tmp_path / "bundle"
+    entries, order = [entry, hall.light("afar", hall.good)], Play("fast", watched=False)
+    played = run.play(read_live_data(hall.ticking(), data), entries, order, tmp_path / "run")
+    sealed = played.recording.end.weights
+    assert [(one.sitting, one.before == one.after) for one in sealed["sly"]] == [("person1", True), ("person2", False)]
+    assert "afar" not in sealed, "what runs elsewhere has no bundle here"

@@ -176,6 +176,7 @@ def test_an_event_changes_what_shows_it(world: World) -> None:
     assert "board:second:" not in made
     assert {"board:", "screen:"} <= prefixes(world, e.BoardFrozen("first"))
     assert "run:u1:" in prefixes(world, e.RunStarted("u1", "stage", ("live1",)))
+    assert {"run:u1:", "submissions:"} <= prefixes(world, e.WindowOpened("u1", "T1", 1))
     for body in (e.AccountMade("x", "x", "member"), e.CopyFound("s1", "s2", 1.0)):
         assert prefixes(world, body) == {"desk:"}
 

@@ -3,14 +3,14 @@
 import msgspec
 
 from palestra.contest.decisions.submissions import STAGES
-from palestra.contest.log import State
+from palestra.contest.log import State, Submission
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, Rules, duration, require_reason, told, track_of
 from palestra.contest.rules import model as rulebook
 from palestra.errors import PalestraError
 from palestra.text import Words, say
 
-PLAYABLE = ("queued", "running", "scored", "faulted")  # stages of a bundle that was found to be one
+PLAYABLE = ("queued", "ready", "running", "scored", "faulted")  # stages of a bundle that was found to be one
 
 
 def open_contest(state: State, rules: Rules, home: str) -> list[e.Body]:
@@ -128,6 +128,16 @@ def release(state: State, now: int, phase_id: str) -> list[e.Body]:
     if phase.split is not None and now < phase.closes:
         raise PalestraError(say("A board with a hidden part is released after its phase has closed."))
     return [e.BoardReleased(phase_id)]
+
+
+def playable(state: State, phase_id: str) -> list[Submission]:
+    """Each team's newest bundle that can run; of the reference solutions, too."""
+    found = []
+    for whose, names in list(state.of_team.get(phase_id, {}).items()):
+        own = [one for name in names if (one := state.submissions[name]).stage in PLAYABLE]
+        if own and not state.out(whose, phase_id):
+            found.append(own[-1])
+    return found
 
 
 def start_run(state: State, now: int, run: str, phase_id: str, submissions: tuple[str, ...]) -> list[e.Body]:

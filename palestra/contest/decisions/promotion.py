@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from palestra.contest.boards import FinalRow, Row
+from palestra.contest.boards import FinalRow, Row, entry_of
 from palestra.contest.decisions.teams import digest_of
-from palestra.contest.log import UNDER_WAY, Bundle, Promoted, State
+from palestra.contest.log import UNDER_WAY, Bundle, Promoted, State, Submission
 from palestra.contest.log import events as e
-from palestra.contest.rules import Phase, Rules, require_reason
+from palestra.contest.rules import Phase, Rules, require_reason, track_of
 from palestra.errors import PalestraError
 from palestra.text import Words, message, say
 
@@ -143,3 +143,14 @@ def give_awards(state: State, proposed: Mapping[int, Sequence[str]], reason: str
     if not changes:
         raise PalestraError(say("The awards are given like this already."))
     return changes
+
+
+def promoted_with(state: State, phase: Phase, team: str) -> Submission | None:
+    """The bundle that a team stood on the board with when it was promoted to a phase; none where that took files."""
+    for made in state.promotions.values():
+        before = state.phase(made.phase)
+        sent = team in made.since and team in state.of_team.get(before.id, {})
+        if made.to == phase.id and sent and track_of(before).live:
+            entry = entry_of(state, before, track_of(before), team, made.at, "whole")
+            return state.submission(entry.submission) if entry and entry.submission else None
+    return None

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from palestra.contest import takes_part
-from palestra.contest.log import UNDER_WAY, Stage, State, Submission
+from palestra.contest.log import UNDER_WAY, Run, Stage, State, Submission
 from palestra.contest.log import events as e
-from palestra.contest.rules import Phase, Quota, Rules, calendar, require_reason, track_of
+from palestra.contest.rules import Phase, Quota, Rules, calendar, held_on_stage, require_reason, track_of
 from palestra.errors import PalestraError, clean, clip, refuse
 from palestra.records import Track
 from palestra.text import Words, say, say_count
@@ -16,9 +16,9 @@ LONGEST_FILE_NAME = 200  # bytes
 FREE = ("refused", "failed", "faulted", "cancelled")  # stages that cost no quota
 FAULTY = ("refused", "failed")  # by the contestant's own fault: these have a cap of their own
 STAGES: dict[Stage, Words] = {
-    "checking": say("checking"), "queued": say("queued"), "running": say("running"), "scored": say("scored"),
-    "refused": say("refused"), "failed": say("failed"), "faulted": say("faulted"), "cancelled": say("cancelled"),
-    "withdrawn": say("withdrawn"),
+    "checking": say("checking"), "queued": say("queued"), "ready": say("ready for the stage"),
+    "running": say("running"), "scored": say("scored"), "refused": say("refused"), "failed": say("failed"),
+    "faulted": say("faulted"), "cancelled": say("cancelled"), "withdrawn": say("withdrawn"),
 }  # fmt: skip
 
 
@@ -62,6 +62,7 @@ def require_open(state: State, phase: Phase, team: str, now: int) -> None:
     if now >= phase.closes:
         closed = calendar.told(phase.closes, rules.zone, closing=True)
         raise PalestraError(say("This phase takes no more submissions. It closed {time}.", time=closed))
+    _require_window(state, phase, team, now)
     left = allowance(state, phase, team, now)
     if left.next_at is not None:
         when = _when(left.next_at, phase, rules)
@@ -85,6 +86,37 @@ def require_open(state: State, phase: Phase, team: str, now: int) -> None:
                 when=when,
             )
         )
+
+
+def run_of(state: State, phase: Phase, team: str) -> Run | None:
+    """The run on stage that a team plays in at the moment."""
+    if not team or not held_on_stage(phase):
+        return None
+    runs = (one for one in state.runs.values() if one.phase == phase.id and not one.outcome)
+    return next((one for one in runs if any(state.submissions[name].team == team for name in one.submissions)), None)
+
+
+def is_frozen(state: State, phase: Phase, team: str, now: int) -> bool:
+    """While a team plays on stage, its program is frozen but for the windows between sittings."""
+    run = run_of(state, phase, team)
+    return run is not None and run.window_at(now) is None
+
+
+def _require_window(state: State, phase: Phase, team: str, now: int) -> None:
+    run = run_of(state, phase, team)
+    if run is None or run.window_at(now):
+        return
+    if run.windows and run.windows[-1].closes <= now:
+        closed = calendar.told(run.windows[-1].closes, state.rules(now).zone, closing=True)
+        window = say("The window before {sitting} closed {time}.", sitting=run.windows[-1].sitting, time=closed)
+    else:
+        window = say("No window has opened yet.")
+    raise PalestraError(
+        say(
+            "A run on stage is under way, and programs are frozen. {window} The next one is announced when it opens.",
+            window=window,
+        )
+    )
 
 
 def _require_team(state: State, phase: Phase, team: str, now: int) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Stage,
         State,
         Submission,
+        Taken,
         Team,
         Version,
         unpacked,

@@ -15,6 +15,7 @@ import msgspec
 
 from palestra.contest.match import MatchBody
 from palestra.contest.rules import Role
+from palestra.executors import Machine
 from palestra.records import Estimate
 from palestra.text import Words
 
@@ -196,8 +197,31 @@ class SubmissionRefused(_Body, frozen=True, tag="submission.refused"):
     faults_zh: tuple[str, ...] = ()  # the same in Chinese, one for each
 
 
+class Rehearsal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bundle did on data that anybody may see, before a phase that is held on stage."""
+
+    asked: int  # decisions
+    answered: int  # in time, with something that can be scored
+    latency_ms: float | None = None  # the median
+    missed: Words = Words()  # why the first one has no answer
+
+
+class BundleParts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bundle is made of, as digests; empty where it has none of that."""
+
+    code: str = ""
+    weights: str = ""
+    configuration: str = ""
+    of: str = ""  # the submission whose code this one is to have
+    changed: tuple[str, ...] = ()  # files of code that are others than in that, or gone; the first of them
+
+
 class SubmissionAccepted(_Body, frozen=True, tag="submission.accepted"):
-    submission: str  # checked, and queued
+    """Checked, and queued; a bundle that was rehearsed waits for the stage instead."""
+
+    submission: str
+    rehearsal: Rehearsal | None = None
+    parts: BundleParts | None = None
 
 
 class SubmissionWithdrawn(_Body, frozen=True, tag="submission.withdrawn"):
@@ -369,6 +393,41 @@ class RunStarted(_Body, frozen=True, tag="run.started"):
     pace: str = "real"
 
 
+class WindowOpened(_Body, frozen=True, tag="window.opened"):
+    """Until it closes, teams of a run may hand in another version of their program."""
+
+    run: str
+    sitting: str  # that follows it
+    closes: int  # ms
+
+
+class VersionTaken(_Body, frozen=True, tag="version.taken"):
+    """From a sitting on, a team of a run plays another bundle that it handed in, or goes on as before."""
+
+    run: str
+    sitting: str
+    submission: str
+    file: str  # its digest
+    message: str = ""  # why it does not play; empty: it does
+    message_zh: str = ""
+
+
+class MachineSeen(_Body, frozen=True, tag="machine.seen"):
+    """A worker has started that may play runs, and what its machine is like."""
+
+    worker: str
+    machine: Machine
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """The weights in a team's bundle before and after a sitting, as digests."""
+
+    submission: str
+    sitting: str
+    before: str
+    after: str
+
+
 class RunEnded(_Body, frozen=True, tag="run.ended"):
     run: str
     outcome: Literal["done", "stopped", "failed"]
@@ -376,6 +435,8 @@ class RunEnded(_Body, frozen=True, tag="run.ended"):
     message: str = ""
     message_zh: str = ""
     starving: bool = False  # nothing kept one program from starving another, and the phase's rules allowed that
+    weights: tuple[Sealed, ...] = ()
+    machine: Machine | None = None  # that played it
 
 
 Body = (
@@ -425,12 +486,15 @@ Body = (
     | AwardGiven
     | AwardTaken
     | RunStarted
+    | MachineSeen
+    | WindowOpened
+    | VersionTaken
     | RunEnded
     | MatchBody
 )
 
 
-def told(body: AttemptFailed | RescoringFailed | VerificationMade | RunEnded) -> Words:
+def told(body: AttemptFailed | RescoringFailed | VerificationMade | RunEnded | VersionTaken) -> Words:
     """What an event says to people."""
     return _both(body.message, body.message_zh)
 

@@ -25,19 +25,22 @@ from palestra.contest.log.state import (
     Stage,
     State,
     Submission,
+    Taken,
     Team,
     Times,
     Version,
+    Window,
 )
 from palestra.contest.match import Entry, MatchBody, note_result, take_in, team_of
 from palestra.contest.rules import model as rulebook
+from palestra.executors import machine
 from palestra.scoring import judged
 from palestra.text import Words
 
 
 def _version() -> str:
     """Of what makes a state from events: snapshots of another version are thrown away, unasked."""
-    sources = (Path(module.__file__ or "") for module in (e, rulebook, state_module, records, judged))
+    sources = (Path(module.__file__ or "") for module in (e, rulebook, state_module, records, judged, machine))
     matches = sorted((Path(__file__).parents[1] / "match").glob("*.py"))
     code = b"".join(file.read_bytes() for file in (Path(__file__), *sources, *matches))
     return hashlib.sha256(code).hexdigest()
@@ -192,7 +195,8 @@ def _refused(state: State, event: Event, body: e.SubmissionRefused) -> None:
 
 
 def _accepted(state: State, event: Event, body: e.SubmissionAccepted) -> None:
-    _to(state, event, body.submission, "queued")
+    one = _to(state, event, body.submission, "ready" if body.rehearsal else "queued")
+    one.rehearsal, one.parts = body.rehearsal, body.parts
 
 
 def _withdrawn(state: State, event: Event, body: e.SubmissionWithdrawn) -> None:
@@ -321,6 +325,18 @@ def _run_ended(state: State, event: Event, body: e.RunEnded) -> None:
     run.outcome, run.ended_at, run.recording, run.message = body.outcome, event.at, body.recording, e.told(body)
 
 
+def _machine(state: State, event: Event, body: e.MachineSeen) -> None:
+    state.machines[body.worker] = body.machine
+
+
+def _window(state: State, event: Event, body: e.WindowOpened) -> None:
+    state.runs[body.run].windows.append(Window(body.sitting, event.at, body.closes))
+
+
+def _version_taken(state: State, event: Event, body: e.VersionTaken) -> None:
+    state.runs[body.run].versions.append(Taken(body.sitting, body.submission, event.at, e.told(body)))
+
+
 def _match(state: State, event: Event, body: MatchBody) -> None:
     take_in(state.matches, Entry(event.seq, event.at, event.by, body))
     if team := team_of(body):
@@ -374,6 +390,9 @@ _HOW: dict[type, Callable[[State, Event, Any], None]] = {
     e.AwardGiven: _award,
     e.AwardTaken: _award_taken,
     e.RunStarted: _run,
+    e.MachineSeen: _machine,
+    e.WindowOpened: _window,
+    e.VersionTaken: _version_taken,
     e.RunEnded: _run_ended,
     **dict.fromkeys(get_args(MatchBody), _match),
 }

@@ -10,14 +10,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from palestra.contest.log.events import Promoted
+from palestra.contest.log.events import BundleParts, Promoted, Rehearsal
 from palestra.contest.match import Match, OnSite
 from palestra.contest.rules import Phase, Role, Rules
 from palestra.errors import Missing, PalestraError, UnknownName
+from palestra.executors import Machine
 from palestra.records import Estimate
 from palestra.text import Words, say, say_as
 
-Stage = Literal["checking", "queued", "running", "scored", "refused", "failed", "faulted", "cancelled", "withdrawn"]
+Stage = Literal[
+    "checking", "queued", "ready", "running", "scored", "refused", "failed", "faulted", "cancelled", "withdrawn",
+]  # fmt: skip
 UNDER_WAY = ("checking", "queued", "running")
 
 
@@ -92,7 +95,8 @@ class Mishap(msgspec.Struct, array_like=True):
 
 
 class Submission(msgspec.Struct, array_like=True):
-    """What a team sent in. Its stage says what became of it: `failed` by the contestant's fault, `faulted` by ours."""
+    """What a team sent in. Its stage says what became of it: `failed` by the contestant's fault, `faulted` by ours;
+    `ready` is a bundle that was rehearsed and waits for the stage."""
 
     id: str
     team: str
@@ -112,6 +116,8 @@ class Submission(msgspec.Struct, array_like=True):
     scores: list[Score] = []  # in the order that they were made
     withdrawn_at: int | None = None
     baseline: str = ""
+    rehearsal: Rehearsal | None = None
+    parts: BundleParts | None = None
 
     def score_at(self, as_of: int) -> Score | None:
         """The score that counted at a time: the newest one, whatever came of it later."""
@@ -169,6 +175,23 @@ class Promotion(msgspec.Struct, array_like=True):
     since: dict[str, int] = {}  # when each team was promoted: who moved up later has its bundle due later
 
 
+class Window(msgspec.Struct, array_like=True):
+    """When teams of a run may hand in another version."""
+
+    sitting: str  # that follows it
+    opens: int
+    closes: int
+
+
+class Taken(msgspec.Struct, array_like=True):
+    """Another version of a team's program, and whether it plays."""
+
+    sitting: str  # from which on
+    submission: str
+    at: int
+    message: Words = Words()  # why it does not
+
+
 class Run(msgspec.Struct, array_like=True):
     id: str
     phase: str
@@ -179,6 +202,11 @@ class Run(msgspec.Struct, array_like=True):
     ended_at: int = 0
     recording: str = ""
     message: Words = Words()
+    windows: list[Window] = []
+    versions: list[Taken] = []
+
+    def window_at(self, at: int) -> Window | None:
+        return next((one for one in self.windows if one.opens <= at < one.closes), None)
 
 
 class Announcement(msgspec.Struct, array_like=True):
@@ -263,6 +291,7 @@ class State(msgspec.Struct):
     announcements: list[Announcement] = []
     copies: list[Copy] = []
     runs: dict[str, Run] = {}
+    machines: dict[str, Machine] = {}  # by the worker that told of it
     matches: dict[str, Match] = {}  # at the referees' table
     on_site: dict[str, dict[str, list[OnSite]]] = {}  # what is published of them, by phase and team
 

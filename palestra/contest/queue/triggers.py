@@ -6,7 +6,7 @@ import msgspec
 
 from palestra.contest.log import Body, State
 from palestra.contest.log import events as e
-from palestra.contest.rules import track_of
+from palestra.contest.rules import held_on_stage, track_of
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,7 +33,7 @@ def tasks_after(body: Body, state: State) -> Iterator[Task]:
     match body:
         case e.SubmissionMade():
             yield Task(f"check:{body.submission}", "check", Order(body.submission))
-        case e.SubmissionAccepted():
+        case e.SubmissionAccepted(rehearsal=None) if not _waits_for_the_stage(state, body.submission):
             yield _scoring(state, body.submission, "")
         case e.RescoringProposed():
             for submission in body.submissions:
@@ -45,6 +45,11 @@ def tasks_after(body: Body, state: State) -> Iterator[Task]:
             yield Task(f"report:{body.submission}:{body.rescoring}:{scores[:16]}", "report", order)
         case e.RunStarted():
             yield Task(f"run:{body.run}", "run", Order(run=body.run))
+
+
+def _waits_for_the_stage(state: State, submission: str) -> bool:
+    """What was accepted before its phase was held on stage has no rehearsal, and is played nowhere else either."""
+    return held_on_stage(state.phase(state.submission(submission).phase))
 
 
 def _scoring(state: State, submission: str, rescoring: str) -> Task:

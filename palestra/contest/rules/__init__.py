@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Rules,
         Verification,
         encode,
+        held_on_stage,
         track_of,
     )
     from palestra.contest.rules.reader import named_tracks, parse_sent, read, template

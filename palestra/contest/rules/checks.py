@@ -173,6 +173,16 @@ def _track(i: int, phase: Phase, track: Track) -> Iterator[Problem]:
         if name not in [*metrics, "earlier"]:
             expected = say("metrics of {track} or 'earlier'", track=track.id)
             yield Problem(("phase", i, "ties"), repr(name), _with_hint(expected, name, [*metrics, "earlier"]))
+    if not track.live and phase.held:
+        expected = say("neither, since {track} takes files: nothing is played", track=track.id)
+        yield Problem(("phase", i, "held"), repr(phase.held), expected)
+    if phase.match and phase.held == "online":
+        yield Problem(
+            ("phase", i, "held"), '"online"', say("no such key: the cases of a match are played at its table")
+        )
+    if phase.held == "on-stage" and not phase.rehearsal and track.dataset.make is None:
+        expected = say('rehearsal = "…", a folder of data to try bundles on, since {track} makes none', track=track.id)
+        yield Problem(("phase", i, "held"), '"on-stage"', expected)
     if track.arrives == ["file"] and (phase.pace, phase.timing) != ("fast", "track"):
         expected = say("neither, since {track} takes files and has no clock", track=track.id)
         yield Problem(("phase", i), say("pace or timing"), expected)

@@ -65,6 +65,9 @@ PHASE = {
     "pace": Key(value_parsers.choice("real", "fast")),
     "timing": Key(value_parsers.choice("track", "lockstep")),
     "allow_starving": Key(value_parsers.truth_value),
+    "held": Key(value_parsers.choice("online", "on-stage")),
+    "changes": Key(value_parsers.choice("everything", "weights")),
+    "rehearsal": Key(value_parsers.folder),
     "licence": Key(value_parsers.words),
     "access": Key(value_parsers.choice("open", "requested")),
 }

@@ -82,6 +82,9 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     pace: Literal["real", "fast"] = "fast"  # of a live track
     timing: Literal["track", "lockstep"] = "track"  # deadlines as the track sets them, or everybody is waited for
     allow_starving: bool = False  # play several bundles in real time though nothing keeps one from starving another
+    held: Literal["", "online", "on-stage"] = ""  # of programs: where the hidden data is played; see held_on_stage
+    changes: Literal["everything", "weights"] = "everything"  # of a program since the team was promoted with it
+    rehearsal: str = ""  # a folder beside contest.toml with what bundles are tried on; empty: synthetic data
     licence: Words = Words()  # what a team accepts before it gets the data
     access: Literal["open", "requested"] = "requested"  # whether the organiser grants each team's request
     promotion: Promotion | None = None
@@ -134,6 +137,16 @@ def decode(text: str) -> Rules:
 
 def track_of(phase: Phase) -> Track:
     return registry.track(phase.track, phase.settings)
+
+
+def held_on_stage(phase: Phase) -> bool:
+    """Whether bundles are only rehearsed when they are handed in, and the hidden data is played in a stage run alone: a
+    match always, and where the rules do not say, whatever promoted teams enter with programs."""
+    if phase.match:
+        return True
+    return (
+        track_of(phase).live and (phase.held or ("on-stage" if phase.entry == "promoted" else "online")) == "on-stage"
+    )
 
 
 Role = Literal["organiser", "referee", "member", "viewer"]

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from palestra.contest.rules import track_of
-from palestra.contest.workers.score import Assignment, Outcome, check, data_of, guarded, score, sheet_of, write_report
+from palestra.contest.workers.check import check
+from palestra.contest.workers.score import Assignment, Outcome, data_of, guarded, score, sheet_of, write_report
 
 SCORING: dict[str, Callable[[Assignment], Outcome]] = {"check": check, "score": score, "report": write_report}
 

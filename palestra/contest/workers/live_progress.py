@@ -18,8 +18,9 @@ from palestra.contest.log import events as e
 from palestra.contest.log import last_seq
 from palestra.contest.storage import events, live, reading, writing
 from palestra.contest.workers.score import Entrant
+from palestra.contest.workers.stage_versions import StageVersions
 from palestra.errors import clean
-from palestra.live import Moment, Standing
+from palestra.live import Keep, Moment, Standing
 from palestra.records import Sitting, Track
 from palestra.text import Text, Words
 
@@ -42,7 +43,7 @@ class LiveNotes:
     """The notes of one run, in order. `close` waits for those that are still to be written."""
 
     def __init__(self, engine: Engine, run: str, now: Callable[[], int], close_s: float = CLOSE_S) -> None:
-        self._engine, self._run, self._now, self._close_s = engine, run, now, close_s
+        self.engine, self._run, self._now, self._close_s = engine, run, now, close_s
         self._changed = threading.Condition()  # over what follows
         self._waiting: deque[_Note] = deque()
         self._said = 0
@@ -106,16 +107,16 @@ class LiveNotes:
         if not notes:
             return
         rows = [{"run": self._run, "at": note.at, "body": note.body} for note in notes]
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             connection.execute(live.insert(), rows)
-            if self._engine.dialect.name == "postgresql":  # which tells its listeners when this is committed
+            if self.engine.dialect.name == "postgresql":  # which tells its listeners when this is committed
                 connection.execute(text("SELECT pg_notify(:channel, :run)"), {"channel": CHANNEL, "run": self._run})
         with self._changed:
             while self._waiting and self._waiting[0].number <= notes[-1].number:
                 self._waiting.popleft()
 
     def _look(self) -> None:
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             upto = last_seq(connection)
             new = (events.c.seq > self._seen) & (events.c.seq <= upto)
             about = events.c.body.contains("run.ended") & events.c.body.contains(self._run, autoescape=True)
@@ -128,7 +129,10 @@ class LiveNotes:
 class Commentary:
     """Follows a run and says in notes how it goes, in the words that screens know."""
 
-    def __init__(self, notes: LiveNotes, track: Track, entrants: Mapping[str, Entrant]) -> None:
+    def __init__(
+        self, notes: LiveNotes, track: Track, entrants: Mapping[str, Entrant], versions: StageVersions
+    ) -> None:
+        self._versions = versions
         self._notes, self._track, self._entrants = notes, track, entrants  # by the name that each plays under
         self._sittings: Sequence[Sitting] = ()
         self._missed = dict.fromkeys(entrants, 0)  # as it was said last
@@ -165,6 +169,15 @@ class Commentary:
                 "teams": [self._stands(one) for one in moment.standings],
             }
         )
+
+    def window(self, sitting: str, closes_in_s: float) -> None:
+        self._versions.open(sitting, closes_in_s)
+
+    def hand_in(self, sitting: str, keep: Keep) -> None:
+        self._versions.hand_in(sitting, keep, self._notes.stopped)
+
+    def took(self, sitting: str, refused: Mapping[str, Text]) -> None:
+        self._versions.took(sitting, refused)
 
     def stopped(self) -> bool:
         return self._notes.stopped()

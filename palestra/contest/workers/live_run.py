@@ -36,8 +36,10 @@ from palestra.contest.workers.score import (
     sheet_of,
     submitted,
 )
+from palestra.contest.workers.stage_versions import StageVersions
 from palestra.entrants import Called, Entry, explaining_lines, open
 from palestra.errors import PalestraError, clean
+from palestra.executors import fingerprint
 from palestra.live import (
     Heard,
     LiveData,
@@ -135,7 +137,7 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
             data = read_live_data(track, data_of(assignment), sheet_of(assignment))
         order = Play(assignment.phase.pace, watched=False, private=False)
         with submitted(assignment) as file:
-            entry = _open(assignment.team, file, order, data.sittings, stack)
+            entry = open_bundle(assignment.team, file, order, data.sittings, stack)
         try:
             played = _play(data, [entry], order, Path(folder) / "run")
         except NotReady as error:
@@ -144,7 +146,8 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
         yield _of_one(played, entry)
 
 
-def _open(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
+def open_bundle(name: str, file: Path, order: Play, sittings: Sequence[Sitting], stack: ExitStack) -> Entry:
+    """Start a submitted bundle; what it is refused for is told without where it lies."""
     try:
         return open.open_entry(Called(name, str(file)), {}, order.terms(sittings), stack)
     except PalestraError as error:
@@ -268,7 +271,8 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     track = timed(track_of(assignment.phase), assignment.phase, windows=True)
     entrants = dict(zip(_names(assignment.entries), assignment.entries, strict=True))
     folder = playing.fresh_folder(Path(assignment.home) / RUNS / assignment.run)
-    commentary = Commentary(notes, track, entrants)
+    versions = StageVersions(notes.engine, Files.open(assignment.files), assignment.run, entrants)
+    commentary = Commentary(notes, track, entrants, versions)
     stage = _Stage(assignment, track, entrants, commentary, folder)
     try:
         outcome, told, played = stage.run()
@@ -278,13 +282,16 @@ def on_stage(assignment: Assignment, notes: LiveNotes) -> Outcome:
     except BaseException:
         commentary.end("failed", OUR_FAULT, {})
         raise
+    told = _told(told, *versions.trouble) if versions.trouble else told
     results = {name: played.scored[name].result for name in valid} if played else {}
     values = {name: result.metrics[track.ranks.name].value for name, result in results.items()}
     commentary.end(outcome, told, values)
     if outcome == "done":  # the file store has it
         shutil.rmtree(folder)
+    sealed = tuple(stage.sealed(played)) if played else ()
     starving = played is not None and played.recording.head.allow_starving
-    return Outcome((*bodies, e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told), starving)))
+    ended = e.RunEnded(assignment.run, outcome, digest, told.en, e.chinese_of(told), starving, sealed, fingerprint())
+    return Outcome((*bodies, ended))
 
 
 @dataclass(frozen=True)
@@ -324,7 +331,7 @@ class _Stage:
         if invalid:  # on one clock, what was wrong for one was not right for the others
             why = say("This run does not count, and no team is to blame: {why}.", why=invalid[0])
             return "failed", why.cut(MESSAGE), None
-        return "done", _told(*_away({**absent, **played.refused}), *_not_counted(played)), played
+        return "done", _told(*_away({**absent, **played.refused}), *_not_counted(played), *_learnt(played)), played
 
     def _open_all(
         self, order: Play, sittings: Sequence[Sitting], absent: dict[str, Text], stack: ExitStack
@@ -333,9 +340,15 @@ class _Stage:
         for name, one in self.entrants.items():
             with submitted(msgspec.structs.replace(self.assignment, file=one.file, name=one.name)) as file:
                 try:
-                    yield _open(name, file, order, sittings, stack)
+                    yield open_bundle(name, file, order, sittings, stack)
                 except Unplayable as error:
                     absent[name] = error.text
+
+    def sealed(self, played: Played) -> Iterator[e.Sealed]:
+        """The weights of every bundle before and after each sitting."""
+        for name, found in (played.recording.end.weights if played.recording.end else {}).items():
+            for one in found:
+                yield e.Sealed(self.entrants[name].submission, one.sitting, one.before, one.after)
 
     def made(self, played: Played, name: str, recording: str) -> Iterator[e.Body]:
         """The events of one team's result."""
@@ -364,6 +377,17 @@ def _not_counted(played: Played) -> list[Words]:
         for reason in one.result.reasons
     ]
     return [*told, say(STARVING)] if played.recording.head.allow_starving else told
+
+
+def _learnt(played: Played) -> list[Words]:
+    """Whose weights are others after a sitting than before: nothing may be learnt there."""
+    sealed = played.recording.end.weights if played.recording.end else {}
+    return [
+        say("{name}: the weights after {sitting} differ from those before it.", name=name, sitting=one.sitting)
+        for name, found in sealed.items()
+        for one in found
+        if one.before != one.after
+    ]
 
 
 def _told(*parts: Text) -> Words:

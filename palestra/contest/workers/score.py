@@ -118,40 +118,6 @@ def our_part(but: tuple[type[PalestraError], ...] = ()) -> Iterator[None]:
 OUR_FAULT = say("Something failed on our side. It does not count against your quota, and the organiser has been told.")
 
 
-def check(assignment: Assignment) -> Outcome:
-    """Whether a submission can be scored; needs no truth."""
-    track = track_of(assignment.phase)
-    with submitted(assignment) as file:
-        try:
-            if track.live:
-                _check_bundle(file)
-            else:
-                trials = sheet_of(assignment).trials
-                scoring.look_into(track, collect(track, file, trials, assignment.phase.allow_missing))
-        except Refused as refusal:
-            return _refused(assignment, [fault.text for fault in refusal.faults], refusal.count)
-        except PalestraError as error:
-            return _refused(assignment, [words_of(error.text)], 1)
-    return Outcome((e.SubmissionAccepted(assignment.submission),))
-
-
-def _refused(assignment: Assignment, faults: Iterable[Words], count: int) -> Outcome:
-    told = [fault.cut(MESSAGE) for fault in faults]
-    english, chinese = tuple(fault.en for fault in told), tuple(map(e.chinese_of, told))
-    said = chinese if any(chinese) else ()
-    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said),))
-
-
-def _check_bundle(file: Path) -> None:
-    from palestra.entrants import bundle
-    from palestra.sandbox import backends
-
-    with our_part():
-        backend = backends.choose(trusted=False)
-    with bundle.unpacked(file, backend):
-        pass
-
-
 def score(assignment: Assignment) -> Outcome:
     """Score a file and keep what came of it."""
     track, sheet = track_of(assignment.phase), sheet_of(assignment)

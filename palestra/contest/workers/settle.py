@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine
 
 from palestra.contest import Contest
 from palestra.contest.boards import entry_of
+from palestra.contest.decisions import PLAYABLE, promoted_with
 from palestra.contest.log import Body, Bundle, Run, State, Submission
 from palestra.contest.log import events as e
 from palestra.contest.queue import Job, Order, jobs
@@ -123,6 +124,10 @@ def assignment(contest: Contest, job: Job, order: Order, home: str) -> Assignmen
     if job.kind == "verify":
         return _verification(new, state, state.bundles[order.submission])
     one = state.submission(order.submission)
+    if job.kind == "check" and (model := model_of(state, one)):
+        new = partial(new, of=model.id, answers=model.file, answers_name=model.name)
+    else:
+        new = partial(new, answers=_recording(one) if order.rescoring else "")
     return new(
         phase=state.phase(one.phase),
         submission=one.id,
@@ -131,8 +136,19 @@ def assignment(contest: Contest, job: Job, order: Order, home: str) -> Assignmen
         name=one.name,
         rescoring=order.rescoring,
         others=tuple(_others(state, one)) if job.kind == "score" else (),
-        answers=_recording(one) if order.rescoring else "",
     )
+
+
+def model_of(state: State, one: Submission) -> Submission | None:
+    """The bundle whose code a bundle is to have, where a team may change its weights alone: what it was promoted with,
+    else the first that it handed in here."""
+    phase = state.phase(one.phase)
+    if phase.changes != "weights" or not one.team:
+        return None
+    if before := promoted_with(state, phase, one.team):
+        return before
+    earlier = [state.submissions[name] for name in state.of_team[phase.id][one.team]]
+    return next((other for other in earlier if other.stage in PLAYABLE and other.id != one.id), None)
 
 
 def _recording(one: Submission) -> str:

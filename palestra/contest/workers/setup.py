@@ -9,6 +9,8 @@ from typing import Literal
 
 from palestra import registry
 from palestra.contest import Contest
+from palestra.contest.log import events as e
+from palestra.contest.rules import held_on_stage
 from palestra.contest.setup import Place
 from palestra.contest.workers import predict
 from palestra.contest.workers.jobs import do, warm_up
@@ -16,7 +18,7 @@ from palestra.contest.workers.score import Assignment
 from palestra.contest.workers.settle import Desk
 from palestra.contest.workers.worker import Worker
 from palestra.entrants import bundle
-from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor
+from palestra.executors import Executor, PinnedExecutor, ProcessExecutor, RayExecutor, fingerprint
 
 Kind = Literal["process", "ray"]
 CHECKS = 1  # processes that only check: what is handed in is looked at though long jobs run
@@ -41,7 +43,15 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
     }
     for one in (executors["check"], main):
         _make_ready(one, desk.warm_up())
-    return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    worker = Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    tell_machine(contest, worker.name)
+    return worker
+
+
+def tell_machine(contest: Contest, worker: str) -> None:
+    """Before a final the organiser is told where the machines that may play it differ."""
+    if any(held_on_stage(phase) for phase in contest.state.rules(contest.now()).phases):
+        contest.act(f"worker:{worker}"[:80], lambda state, now: [e.MachineSeen(worker, fingerprint())])
 
 
 def _make_ready(executor: Executor, looks: list[Assignment]) -> None:

@@ -11,7 +11,7 @@ from palestra.contest.decisions import submissions as submitting
 from palestra.contest.log import State, new_id
 from palestra.contest.log import events as e
 from palestra.contest.queue import Order, jobs
-from palestra.contest.rules import parse_sent, require_reason
+from palestra.contest.rules import held_on_stage, parse_sent, require_reason
 from palestra.contest.storage import writing
 from palestra.errors import PalestraError
 from palestra.text import Words, say
@@ -275,8 +275,11 @@ async def start_run(site: Site, caller: Caller, data: StartRun) -> Done:
     run = new_id("u")
 
     def decide(state: object, now: int) -> list[e.Body]:
-        rows = site.boards.rows(data.phase)
-        chosen = tuple(data.submissions or [row.entry.submission for row in rows])
+        chosen = tuple(data.submissions)
+        if not chosen and held_on_stage(site.state.phase(data.phase, now)):
+            chosen = tuple(one.id for one in organiser.playable(site.state, data.phase))
+        elif not chosen:
+            chosen = tuple(row.entry.submission for row in site.boards.rows(data.phase))
         return organiser.start_run(site.state, now, run, data.phase, chosen)
 
     await site.act(caller.viewer, decide)

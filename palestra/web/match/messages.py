@@ -46,13 +46,26 @@ async def act_on(site: Site, viewer: Viewer, match_id: str, wish: MatchBody) -> 
 
     def decide(state: State, now: int) -> Sequence[Body]:
         match = state.match(match_id)
-        return table.decide(match, who_is(match, viewer), wish, now)
+        return table.decide(match, who_is(match, viewer), _with_parts(state, match, wish), now)
 
     try:
         written = await site.act(viewer, decide)
     except PalestraError as refusal:
         raise _with_names(refusal, site.state, match) from None
     return Heard(wish.key, not written, site.state.match(match_id).seq, site.now)
+
+
+def _with_parts(state: State, match: Match, wish: MatchBody) -> MatchBody:
+    """Of an image that the team uploaded, what it is made of is known, and nobody has to say it: the machine's digests
+    stand in the log, whatever was asked for."""
+    if not isinstance(wish, m.ImageTaken):
+        return wish
+    sent = state.of_team.get(match.opened.phase, {}).get(wish.team, [])
+    found = [one.parts for one in map(state.submission, sent) if one.parts and one.file == wish.image]
+    if not found:
+        return wish
+    parts = found[-1]
+    return msgspec.structs.replace(wish, core=parts.code, weights=parts.weights, configuration=parts.configuration)
 
 
 def _require_photo(site: Site, wish: MatchBody) -> None:

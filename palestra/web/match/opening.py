@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from palestra.contest import takes_part
+from palestra.contest.decisions import promoted_with
 from palestra.contest.log import Body, State, new_id
 from palestra.contest.match import CaseSet, Entrant, MatchOpened, MatchRules, Sheet, match_rules
 from palestra.contest.match import state_machine as table
@@ -86,7 +87,13 @@ def _teams(state: State, phase: Phase) -> list[Entrant]:
     ranks = {one.team: one.rank for made in state.promotions.values() if made.to == phase.id for one in made.teams}
     teams = [team for team in state.teams.values() if takes_part(state, phase, team.id)]
     teams.sort(key=lambda team: (ranks.get(team.id, len(ranks) + 1), team.made_at))
-    return [Entrant(team.id, team.name) for team in teams]
+    return [Entrant(team.id, team.name, _core(state, phase, team.id)) for team in teams]
+
+
+def _core(state: State, phase: Phase, team: str) -> str:
+    """The digest of the code that a team was promoted with, where its bundle told it."""
+    before = promoted_with(state, phase, team)
+    return before.parts.code if before and before.parts else ""
 
 
 # From a data set to what referees work with

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from palestra.web.models.api import Begin, Contest, Me, Problem, Progress, Submitted
     from palestra.web.models.live import LiveNews, ScreenTeam
     from palestra.web.models.missing import BOARD, there
-    from palestra.web.models.public import BoardRow, Column, ErrorPage, Notice, SubmissionPage, UploadForm
+    from palestra.web.models.public import BoardRow, Column, ErrorPage, Notice, Rehearsal, SubmissionPage, UploadForm
     from palestra.web.models.rules import RuleRow, RuleSection
 else:
     __getattr__ = lazy_exports(__name__)

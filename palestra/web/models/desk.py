@@ -73,6 +73,7 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     team_name: str
     at: int
     name: str
+    changed: tuple[str, ...] = ()  # code that differs where only weights may
 
 
 class DeskPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +97,8 @@ class RunsDeskPage(msgspec.Struct, frozen=True, kw_only=True):
     bundles: tuple[Bundle, ...] = ()
     running: str = ""  # run
     runs: tuple[LivePage, ...] = ()  # earlier ones
+    machines: tuple[str, ...] = ()  # that may play it, in words
+    differences: tuple[str, ...] = ()  # between them
 
 
 class AccessRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -95,6 +95,17 @@ class LiveNews(msgspec.Struct, frozen=True, kw_only=True):
     point: LivePoint | None = None  # the newest one
 
 
+class LiveVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """Another version of a team's program, handed in while the run was under way."""
+
+    team: str
+    name: str
+    sitting: str  # from which on
+    digest: str
+    taken: bool = True
+    message: str = ""  # why not; for the team and the organiser
+
+
 class LivePage(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     title: Words  # of the phase
@@ -110,3 +121,6 @@ class LivePage(msgspec.Struct, frozen=True, kw_only=True):
     deadline_s: float | None = None
     history: str = ""  # address that answers {"points": [LivePoint, …]}
     live: str = ""  # address of the event stream
+    window: str = ""  # the sitting before which versions can be handed in now
+    window_closes: int | None = None
+    versions: tuple[LiveVersion, ...] = ()

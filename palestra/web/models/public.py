@@ -17,7 +17,7 @@ from palestra.text import Words
 PhaseState = Literal["waiting", "open", "closed"]
 Refusal = Literal[
     "", "signed_out", "no_team", "not_open", "closed", "not_promoted", "no_access", "quota", "fault_quota",
-    "disqualified", "not_declared",
+    "disqualified", "not_declared", "on_stage",
 ]  # fmt: skip
 
 
@@ -214,6 +214,9 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     limited_by_data: bool = False
     file_name: str = ""  # as it must be, with the team and the date filled in; empty: any
     allow_missing: bool = False
+    on_stage: bool = False  # it is only rehearsed, and scored in a run on stage
+    plays_from: str = ""  # the sitting of a run under way, from which on another version of the team's program plays
+    window_closes: int | None = None  # until when that can be handed in
     quota: Quota | None = None  # null: as often as one likes
     left: int = 0
     next_free: int | None = None  # when one more is free, if none is left
@@ -225,8 +228,8 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SubmissionStateName = Literal[
-    "received", "checking", "queued", "running", "scored", "hidden", "refused", "failed", "platform", "withdrawn",
-    "cancelled",
+    "received", "checking", "queued", "ready", "running", "scored", "hidden", "refused", "failed", "platform",
+    "withdrawn", "cancelled",
 ]  # fmt: skip
 
 
@@ -259,6 +262,24 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     worker: str = ""  # for organisers
     trace: str = ""  # address, for organisers
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle did on rehearsal data: there is no score in it."""
+
+    asked: int
+    answered: int
+    latency_ms: float | None = None  # the median
+    missed: str = ""  # why the first one has no answer
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle is made of, as digests, and which code in it changed where only weights may."""
+
+    code: str = ""
+    weights: str = ""
+    configuration: str = ""
+    changed: tuple[str, ...] = ()
 
 
 class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,6 +316,8 @@ class SubmissionPage(msgspec.Struct, frozen=True, kw_only=True):
     of: int = 0  # teams on the board
     files: tuple[Download, ...] = ()
     report: str = ""  # address of the track's page
+    rehearsal: Rehearsal | None = None  # of a bundle that waits for the stage
+    parts: Parts | None = None  # of a bundle
     can_withdraw: bool = False
     can_retry: bool = False  # by organisers, after a platform fault
 

@@ -41,7 +41,7 @@ def access(site: Site, request: Asked) -> Response[str]:
 
 @get("/desk/runs/{phase:str}", sync_to_thread=True, **FOR_ORGANISERS)
 def runs(site: Site, request: Asked, phase: str) -> Response[str]:
-    return show(request, "desk/runs.html", desk.runs(site, phase))
+    return show(request, "desk/runs.html", desk.runs(site, phase, language_of(request)))
 
 
 @get("/desk/teams", sync_to_thread=True, **FOR_ORGANISERS)

@@ -344,6 +344,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "received": message("Received"),
         "checking": message("Checking"),
         "queued": message("Queued"),
+        "ready": message("Ready for the stage"),
         "running": message("Running", "state"),
         "scored": message("Scored"),
         "hidden": message("Scored, hidden"),
@@ -368,6 +369,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "received": message("Received"),
         "checking": message("The file is being checked"),
         "queued": message("Checked and waiting for a worker"),
+        "ready": message("Rehearsed and waiting for the run on stage"),
         "running": message("Being scored"),
         "scored": message("Scored"),
         "hidden": message("Scored; the board is frozen"),
@@ -397,6 +399,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "fault_quota": message("Too many of your team's files failed by their own fault."),
         "disqualified": message("Your team is disqualified."),
         "not_declared": message("First your captain accepts the declaration of independence."),
+        "on_stage": message("Your team is on stage. Another version can be handed in when the next window opens."),
     },
     "metric": {
         "pe_deg": message("PE"),
@@ -477,6 +480,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "invitation.withdrawn": message("Invitation taken back"),
         "log.taken": message("Log taken in"),
         "marks.signed": message("Marks signed"),
+        "machine.seen": message("Machine told of"),
         "match.opened": message("Match opened"),
         "match.undone": message("Step at the table undone"),
         "member.invited": message("Member invited"),
@@ -520,7 +524,9 @@ CHOICES: dict[str, dict[str, Message]] = {
         "turn.begun": message("Turn at the table begun"),
         "turn.closed": message("Turn at the table closed"),
         "verification.made": message("Re-run compared"),
+        "version.taken": message("Version of a program taken"),
         "weights.hashed": message("Weights hashed"),
+        "window.opened": message("Window for versions opened"),
     },
     "rule_contest": {
         "about": message("About"),
@@ -559,6 +565,9 @@ CHOICES: dict[str, dict[str, Message]] = {
         "ties": message("Equal teams are parted by"),
         "pace": message("Pace of programs"),
         "timing": message("Deadlines"),
+        "held": message("Hidden data is played", "rule"),
+        "changes": message("What a team may change of its program"),
+        "rehearsal": message("Rehearsal data"),
         "licence": message("Licence of the data"),
         "access": message("Who gets the data"),
     },
@@ -617,6 +626,14 @@ CHOICES: dict[str, dict[str, Message]] = {
     "rule_choice_timing": {
         "track": message("as the track sets them"),
         "lockstep": message("none: every answer is waited for"),
+    },
+    "rule_choice_held": {
+        "online": message("when they are handed in"),
+        "on-stage": message("on stage alone; uploads are tried on rehearsal data"),
+    },
+    "rule_choice_changes": {
+        "everything": message("everything"),
+        "weights": message("weights and configuration; changed code is found and shown"),
     },
     "rule_choice_access": {
         "open": message("every team that accepts the licence"),

@@ -18,6 +18,7 @@ from palestra.contest.rules import (
     Phase,
     Rules,
     calendar,
+    held_on_stage,
     track_of,
     value_parsers,
 )
@@ -26,10 +27,13 @@ from palestra.web.models import RuleRow, RuleSection
 from palestra.web.text import numbers
 from palestra.web.text.choices import CHOICES
 
-NOT_TOLD = {"contest": ("id", "name"), "phase": ("id", "title", "data")}  # in headings, or nobody's business
+NOT_TOLD = {
+    "contest": ("id", "name"),
+    "phase": ("id", "title", "data", "rehearsal"),
+}  # in headings, or nobody's business
 LONG = ("about", "declaration", "licence")
 TIMES = (value_parsers.opening, value_parsers.closing)
-OF_PROGRAMS = ("pace", "timing")  # say nothing where files are handed in
+OF_PROGRAMS = ("pace", "timing", "held", "changes")  # say nothing where files are handed in
 PARTS = {"promotion": PROMOTION, "verification": VERIFICATION, "match": MATCH}
 
 
@@ -55,7 +59,7 @@ def _phase(rules: Rules, phase: Phase) -> Iterator[RuleRow]:
 
 def _rows(table: Any, keys: Mapping[str, Key], kind: str, rules: Rules, place: str = "") -> Iterator[RuleRow]:
     for name, key in keys.items():
-        value = getattr(table, key.field or name)
+        value = _value(table, name, key)
         if name in NOT_TOLD.get(kind, ()) or value in (None, "", (), {}, Words()) or _is_idle(table, name, value):
             continue
         label = say(CHOICES[f"rule_{kind}"][name])
@@ -64,6 +68,13 @@ def _rows(table: Any, keys: Mapping[str, Key], kind: str, rules: Rules, place: s
             yield RuleRow(key=where, label=label, at=value)
         else:
             yield RuleRow(key=where, label=label, value=_told(table, kind, name, key, rules), long=name in LONG)
+
+
+def _value(table: Any, name: str, key: Key) -> Any:
+    """What a key says; where programs are played also where the file leaves it to the default."""
+    if name == "held" and not table.match:  # there, every other rule says so
+        return "on-stage" if held_on_stage(table) else "online"
+    return getattr(table, key.field or name)
 
 
 def _is_idle(table: Any, name: str, value: Any) -> bool:
@@ -92,7 +103,7 @@ def _awards(rules: Rules) -> Iterator[RuleRow]:
 
 
 def _told(table: Any, kind: str, name: str, key: Key, rules: Rules) -> Words:
-    value = getattr(table, key.field or name)
+    value = _value(table, name, key)
     if isinstance(value, Words):
         return value
     if name == "track":
@@ -145,5 +156,5 @@ _HOW: dict[value_parsers.Reader, Callable[[str, Any], str]] = {
 def as_public(rules: Rules) -> Rules:
     """Rules without where the data lies on the organiser's machine."""
     return msgspec.structs.replace(
-        rules, phases=tuple(msgspec.structs.replace(phase, data="") for phase in rules.phases)
+        rules, phases=tuple(msgspec.structs.replace(phase, data="", rehearsal="") for phase in rules.phases)
     )

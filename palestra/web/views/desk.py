@@ -7,13 +7,14 @@ from sqlalchemy import func, select
 
 from palestra import registry
 from palestra.contest import Viewer, frozen_since, is_partial
-from palestra.contest.decisions import PLAYABLE, organiser, submissions_of
+from palestra.contest.decisions import organiser
 from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
 from palestra.contest.queue import Order, jobs
 from palestra.contest.rules import Phase, edited, parse_sent, track_of
 from palestra.contest.storage import jobs as jobs_table
 from palestra.contest.storage import reading
-from palestra.text import Words
+from palestra.executors import Machine, differences
+from palestra.text import Text, Words, joined, say, say_count
 from palestra.web.models import desk as dv
 from palestra.web.models import public as v
 from palestra.web.site import Site
@@ -159,8 +160,9 @@ def _faults(state: State, language: str) -> list[dv.FaultRow]:
 # Live runs
 
 
-def runs(site: Site, phase_id: str) -> dv.RunsDeskPage:
+def runs(site: Site, phase_id: str, language: str = "en") -> dv.RunsDeskPage:
     state, now = site.state, site.now
+    machines = _machines(site)
     phase = state.phase(phase_id, now)
     earlier = [run for run in list(state.runs.values()) if run.phase == phase_id]
     pages = [live.run_page(site, run.id, ORGANISER) for run in sorted(earlier, key=lambda run: -run.at)]
@@ -169,17 +171,37 @@ def runs(site: Site, phase_id: str) -> dv.RunsDeskPage:
         bundles=tuple(_bundles(state, phase)),
         running=next((run.id for run in list(state.runs.values()) if not run.outcome), ""),
         runs=tuple(page for page in pages if page),
+        machines=tuple(_machine_told(one).in_language(language) for one in machines),
+        differences=tuple(told.in_language(language) for told in differences(machines)),
     )
+
+
+def _machines(site: Site) -> list[Machine]:
+    """Those of workers that are there and may play a run; each once."""
+    known, workers = site.state.machines, jobs.workers(site.contest.engine, site.now)
+    told = [known[one.id] for one, there in workers if there and "run" in one.kinds.split(",") and one.id in known]
+    return [one for i, one in enumerate(told) if one not in told[:i]]
+
+
+def _machine_told(one: Machine) -> Words:
+    cards = [say("graphics card {card}", card=card) for card in one.gpus]
+    cores = say_count("{count} core", "{count} cores", one.cores)
+    parts: list[Text] = [one.cpu, cores, say("{memory} GiB of memory", memory=one.memory_gib), *cards]
+    return say("{name}: {parts}; kernel {kernel}", name=one.name, parts=joined(parts), kernel=one.kernel)
 
 
 def _bundles(state: State, phase: Phase) -> list[dv.Bundle]:
     """Each team's newest bundle that can run."""
-    found = []
-    for whose in list(state.of_team.get(phase.id, {})):
-        playable = [one for one in submissions_of(state, phase.id, whose) if one.stage in PLAYABLE]
-        if playable and not state.out(whose, phase.id):
-            one = playable[-1]
-            found.append(dv.Bundle(submission=one.id, team_name=name_of(state, one), at=one.at, name=one.name))
+    found = [
+        dv.Bundle(
+            submission=one.id,
+            team_name=name_of(state, one),
+            at=one.at,
+            name=one.name,
+            changed=one.parts.changed if one.parts else (),
+        )
+        for one in organiser.playable(state, phase.id)
+    ]
     return sorted(found, key=lambda bundle: bundle.team_name)
 
 

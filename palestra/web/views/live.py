@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from palestra.contest import NOBODY, Viewer, sight_of_board
-from palestra.contest.log import Run
+from palestra.contest import NOBODY, Viewer, sees_submission, sight_of_board
+from palestra.contest.log import Run, Taken
 from palestra.contest.rules import Phase, track_of
 from palestra.web.models import live as lv
 from palestra.web.site import Site
@@ -147,7 +147,11 @@ def run_page(site: Site, run_id: str, viewer: Viewer, language: str = "en") -> l
     notes = site.runs.of(run_id)
     start = next((note.body for note in notes if note.body.get("kind") == "start"), {})
     standing = next((note.body for note in reversed(notes) if note.body.get("kind") == "standing"), {})
+    window = None if run.outcome else run.window_at(site.now)
     return lv.LivePage(
+        window=window.sitting if window else "",
+        window_closes=window.closes if window else None,
+        versions=tuple(_version(site, taken, viewer, language) for taken in run.versions),
         run=run.id,
         title=phase.title,
         phase=phase.id,
@@ -162,6 +166,19 @@ def run_page(site: Site, run_id: str, viewer: Viewer, language: str = "en") -> l
         deadline_s=standing.get("deadline_s"),
         history=f"/api/runs/{run.id}/points",
         live=f"/live?run={run.id}",
+    )
+
+
+def _version(site: Site, taken: Taken, viewer: Viewer, language: str) -> lv.LiveVersion:
+    one = site.state.submissions[taken.submission]
+    why = taken.message.in_language(language)
+    return lv.LiveVersion(
+        team=one.team,
+        name=site.state.teams[one.team].name,
+        sitting=taken.sitting,
+        digest=one.file,
+        taken=not why,
+        message=why if sees_submission(one, viewer) else "",
     )
 
 

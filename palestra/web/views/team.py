@@ -20,8 +20,8 @@ from palestra.contest import (
 )
 from palestra.contest.decisions import declaration_digest, licence_digest
 from palestra.contest.decisions import submissions as submitting
-from palestra.contest.log import Bundle, Score, State, Submission
-from palestra.contest.rules import Phase, expected_name, track_of
+from palestra.contest.log import UNDER_WAY, Bundle, Score, State, Submission
+from palestra.contest.rules import Phase, expected_name, held_on_stage, track_of
 from palestra.contest.storage import jobs, reading
 from palestra.records import Result, Track
 from palestra.web.models import people as pv
@@ -45,6 +45,7 @@ def ahead_of(engine: Engine, submission: str) -> int | None:
 _STAGES: dict[str, v.SubmissionStateName] = {
     "checking": "checking",
     "queued": "queued",
+    "ready": "ready",
     "running": "running",
     "scored": "scored",
     "refused": "refused",
@@ -134,6 +135,8 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
     team, most = state.teams.get(viewer.team), upload_limits.most_bytes(home, phase)
     left = submitting.allowance(state, phase, viewer.team, now)
     name = expected_name(phase.file_name, team.name, now, state.rules(now).zone) if phase.file_name and team else ""
+    run = submitting.run_of(state, phase, viewer.team)
+    window = run.window_at(now) if run else None
     return v.UploadForm(
         phase=phase.id,
         suffixes=submitting.kinds(track),
@@ -141,6 +144,9 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
         limited_by_data=most is not None and most < phase.limit_bytes,
         file_name=name,
         allow_missing=phase.allow_missing,
+        on_stage=held_on_stage(phase),
+        plays_from=window.sitting if window else "",
+        window_closes=window.closes if window else None,
         quota=phase.quota,
         left=max(left.count - left.used, 0),
         next_free=left.next_at,
@@ -161,10 +167,26 @@ def _refusal(state: State, phase: Phase, viewer: Viewer, left: submitting.Allowa
         (not takes_part(state, phase, viewer.team), "not_promoted"),
         (now < phase.opens, "not_open"),
         (now >= phase.closes, "closed"),
+        (submitting.is_frozen(state, phase, viewer.team, now), "on_stage"),
         (left.next_at is not None, "quota"),
         (left.faults_next_at is not None, "fault_quota"),
     ]
     return next((name for holds, name in reasons if holds), "")
+
+
+def _rehearsal(one: Submission, language: str) -> v.Rehearsal | None:
+    told = one.rehearsal
+    if told is None:
+        return None
+    missed = told.missed.in_language(language)
+    return v.Rehearsal(asked=told.asked, answered=told.answered, latency_ms=told.latency_ms, missed=missed)
+
+
+def _parts(one: Submission) -> v.Parts | None:
+    told = one.parts
+    if told is None:
+        return None
+    return v.Parts(code=told.code, weights=told.weights, configuration=told.configuration, changed=told.changed)
 
 
 def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "en") -> v.SubmissionPage | None:
@@ -195,7 +217,7 @@ def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "
         ahead=ahead_of(site.contest.engine, one.id) if stage == "queued" else None,
         attempt=one.attempt,
         attempts=tuple(_attempts(one, viewer, language)),
-        ended_at=one.stage_at if one.stage not in ("checking", "queued", "running") else None,
+        ended_at=one.stage_at if one.stage not in UNDER_WAY else None,
         faults=tuple(fault.in_language(language) for fault in one.faults),
         fault_count=one.fault_count,
         message=one.message.in_language(language),
@@ -209,6 +231,8 @@ def submission(site: Site, submission_id: str, viewer: Viewer, language: str = "
         of=sum(rank is not None for rank in ranks.values()),
         files=tuple(_downloads(site, one, viewer)),
         report=f"/submissions/{one.id}/report" if score and score.report else "",
+        rehearsal=_rehearsal(one, language),
+        parts=_parts(one),
         can_withdraw=one.stage == "scored" and not viewer.is_organiser,
         can_retry=one.stage in ("faulted", "cancelled") and viewer.is_organiser,
     )

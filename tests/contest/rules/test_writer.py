@@ -39,8 +39,8 @@ def full_rules() -> Rules:
         data="data/first", entry="everyone", quota=Quota(3, "window", 24 * HOUR),
         fault_quota=Quota(9, "week"), limit_bytes=1_610_612_736, file_name="{team}_{date}.zip", allow_missing=True,
         board="last", board_for="teams", history_for="organisers", freeze=START + DAY, freeze_own="shown", scores=0.1,
-        split=0.3, allow_starving=True,
-        ties=("misses", "earlier"), pace="real", timing="lockstep", licence=Words(zh="仅限比赛。"), access="open",
+        split=0.3, allow_starving=True, ties=("misses", "earlier"), pace="real", timing="lockstep", held="on-stage",
+        rehearsal="data/open", changes="weights", licence=Words(zh="仅限比赛。"), access="open",
         promotion=Promotion("second", 4), verification=Verification(1, "{team}.zip", 123_456_789, 0.5),
         match=MatchPlan(draw="all", counts="best", retries=0, appeal_ms=5_400_000, slot_ms=HOUR, gap_ms=60_000),
     )  # fmt: skip

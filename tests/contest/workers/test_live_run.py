@@ -19,6 +19,7 @@ from palestra.contest.storage.tables import live
 from palestra.contest.workers import live_run, score
 from palestra.contest.workers.live_progress import MOST_WAITING, LiveNotes
 from palestra.datasets.starter_kit import starter_of
+from palestra.executors import fingerprint
 from palestra.sandbox import backends
 from palestra.sandbox.launch import Backend
 from palestra.text import Words
@@ -282,6 +283,11 @@ def test_several_bundles_play_on_one_clock_and_each_has_a_result(crowd, engine):
     assert values == {"s1": 0.5, "s2": 1.0, "s3": 0.0}
     assert {body.files["recording"] for body in results} == {ended.recording}
     assert not list((Path(crowd.home) / live_run.RUNS).iterdir()), "the store has it"
+    assert {(one.submission, one.sitting) for one in ended.weights} == {
+        (name, person) for name in values for person in ("person1", "person2")
+    }
+    assert all(one.before == one.after for one in ended.weights)
+    assert ended.machine == fingerprint()
 
 
 def test_a_run_says_how_it_goes(crowd, engine, monkeypatch):

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from palestra.contest.contest import Contest
+from palestra.contest.log import events as e
+from palestra.contest.rules.model import encode
 from palestra.contest.setup.location import Place
+from palestra.contest.storage.file_store import Files
 from palestra.contest.workers import jobs, predict, setup
 from palestra.entrants import bundle
-from palestra.executors import Ended
+from palestra.executors import Ended, fingerprint
+from tests.contest.story import a_phase, some_rules
 
 
 def test_a_worker_sweeps_up_after_killed_ones_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,3 +66,12 @@ def test_one_process_gets_ready_once() -> None:
     setup._make_ready(executor, [])
     executor.last.set_result(None)
     assert len(executor.given) == 1
+
+
+@pytest.mark.parametrize(("held", "told"), [("online", 0), ("on-stage", 1)])
+def test_a_worker_tells_of_its_machine_where_something_is_held_on_stage(engine, tmp_path, clock, held, told) -> None:
+    contest = Contest(engine, Files.open(str(tmp_path / "files")), clock)
+    rules = some_rules(a_phase(track="near-eye-live-v1", held=held))
+    contest.act("organiser", lambda state, now: [e.ContestOpened(encode(rules))])
+    setup.tell_machine(contest, "w1")
+    assert list(contest.state.machines.values()) == [fingerprint()] * told

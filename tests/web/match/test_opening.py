@@ -5,10 +5,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from litestar.testing import TestClient
 
+from palestra import registry
+from palestra.contest.log import events as e
 from palestra.contest.match.cases import cases_of
+from palestra.contest.match.turn import flags
+from palestra.records import Estimate
 from tests.contest.story import a_phase
 from tests.databases import Made
 from tests.web.match.world import MatchWorld, Sayer, sayers
@@ -121,3 +126,29 @@ def test_a_layout_is_drawn_for_referees_alone(world: MatchWorld, people: dict[st
 def test_a_layout_that_was_recorded_elsewhere_has_no_drawing(world: MatchWorld, people: dict[str, Sayer]) -> None:
     opened = world.state.match(open_one(people)).opened
     assert people["rolf"].get(f"/api/matches/{opened.match}/layouts/{'0' * 64}").status_code == 404
+
+
+def test_an_image_that_was_uploaded_brings_its_own_digests_and_other_code_than_online_is_flagged(
+    world: MatchWorld, people: dict[str, Sayer]
+) -> None:
+    def sent(name: str, phase: str, code: str) -> str:
+        file = world.put(name)
+        world.add(e.SubmissionMade(name, "t1", phase, file, f"{name}.zip", 6), by="ann")
+        world.add(e.SubmissionAccepted(name, parts=e.BundleParts(code, "w" * 64)), by="worker:w")
+        return file
+
+    sent("s1", "online", "a" * 64)
+    metrics = {metric.name: Estimate(0.5) for metric in registry.track("tabletop-manip-v1").metrics}
+    world.add(e.ResultMade("s1", 1, metrics), by="worker:w")
+    promoted = (e.Promoted("t1", 1), e.Promoted("t2", 2))
+    world.add(e.PromotionConfirmed("online", "onsite", promoted, (), "by rank"))
+    match = world.state.match(open_one(people))
+    assert {one.team: one.core for one in match.opened.teams} == {"t1": "a" * 64, "t2": ""}
+    image = sent("s2", "onsite", "b" * 64)
+    wish = {"kind": "image.taken", "match": match.opened.match, "team": "t1", "image": image, "core": "a" * 64}
+    answer = people["hugo"].send(f"/api/matches/{match.opened.match}/events", msgspec.json.encode(wish))
+    assert answer.status_code == 200, answer.text
+    turn = world.state.match(match.opened.match).turns["t1"]
+    assert (turn.images[0].core, turn.images[0].weights) == ("b" * 64, "w" * 64), "whatever somebody said"
+    turn.frozen = image
+    assert [told.en for told in flags(match.opened, turn)] == ["The core code differs from that of the online phase."]

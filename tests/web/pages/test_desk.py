@@ -10,7 +10,9 @@ import pytest
 
 from palestra.contest.log import events as e
 from palestra.contest.queue import jobs
+from palestra.contest.queue.jobs import Seen
 from palestra.contest.storage.database import writing
+from palestra.executors import Machine
 from palestra.text import Words
 from palestra.web.actions.registry import ACTIONS
 from palestra.web.site.rendering import render
@@ -278,3 +280,18 @@ def test_a_bundle_that_is_late_or_missing_is_told(world: World) -> None:
     rows = judging.verifications(world.site).rows
     assert [(row.team, row.outcome) for row in rows] == [("t2", "missing"), ("t1", "reproduced")]
     assert rows[0].due > world.clock() + 4 * 24 * HOUR
+
+
+def test_the_desk_is_told_in_words_where_machines_that_may_play_a_run_differ(world: World, organiser: As) -> None:
+    one = Machine("hall-1", "Xeon", 8, 64, ("H200",), "6.1", "3.11.2", {"numpy": "2.0"})
+    other = msgspec.structs.replace(one, name="hall-2", cores=4)
+    for worker, machine, kinds in (("w1", one, "check,run"), ("w2", other, "run"), ("w3", other, "check")):
+        jobs.seen(world.contest.engine, Seen(worker, kinds, "processes", world.clock(), world.clock(), 0))
+        world.add(e.MachineSeen(worker, machine), by=f"worker:{worker}")
+    page = organiser.get("/desk/runs/stage").text
+    assert "hall-1: Xeon, 8 cores, 64 GiB of memory, graphics card H200; kernel 6.1" in page
+    assert "The machines differ" in page
+    assert "cores: 8 on hall-1; 4 on hall-2" in page
+    world.add(e.MachineSeen("w2", msgspec.structs.replace(one, name="hall-2")), by="worker:w2")
+    page = organiser.get("/desk/runs/stage").text
+    assert "They are alike." in page and "The machines differ" not in page
