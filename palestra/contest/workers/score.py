@@ -19,6 +19,7 @@ from palestra.contest.rules import Phase, track_of
 from palestra.contest.storage import Files
 from palestra.contest.workers import copies
 from palestra.errors import PalestraError, Refused
+from palestra.formats import refusing
 from palestra.metrics.bootstrap import MIN_UNITS
 from palestra.records import Track
 from palestra.report import page as report
@@ -125,19 +126,30 @@ def check(assignment: Assignment) -> Outcome:
                 _check_bundle(file)
             else:
                 trials = sheet_of(assignment).trials
-                scoring.look_into(track, collect(track, file, trials, assignment.phase.allow_missing))
+                answers = collect(track, file, trials, assignment.phase.allow_missing)
+                with refusing(file, say("answers that can be opened")):
+                    scoring.look_into(track, answers)
         except Refused as refusal:
-            return _refused(assignment, [fault.text for fault in refusal.faults], refusal.count)
+            return _refused(
+                assignment, [fault.text for fault in refusal.faults], refusal.count, _trace_of(assignment, refusal)
+            )
         except PalestraError as error:
-            return _refused(assignment, [words_of(error.text)], 1)
+            return _refused(assignment, [words_of(error.text)], 1, _trace_of(assignment, error))
     return Outcome((e.SubmissionAccepted(assignment.submission),))
 
 
-def _refused(assignment: Assignment, faults: Iterable[Words], count: int) -> Outcome:
+def _trace_of(assignment: Assignment, error: PalestraError) -> str:
+    """What the organiser reads where a reader had no words of its own: its traceback, kept."""
+    if error.__cause__ is None:
+        return ""
+    return Files.open(assignment.files).put("".join(traceback.format_exception(error)).encode())
+
+
+def _refused(assignment: Assignment, faults: Iterable[Words], count: int, trace: str = "") -> Outcome:
     told = [fault.cut(MESSAGE) for fault in faults]
     english, chinese = tuple(fault.en for fault in told), tuple(map(e.chinese_of, told))
     said = chinese if any(chinese) else ()
-    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said),))
+    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said, trace),))
 
 
 def _check_bundle(file: Path) -> None:

@@ -241,7 +241,7 @@ def _check_rotations(file: Path, numbers: Sequence[NDArray[np.float64]], known: 
     a, b, c, d, e, f, g, h, i = numbers
     lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
     angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
-    off = np.maximum.reduce([np.abs(part) for part in (*lengths, *angles)])
+    off = np.fmax.reduce([np.abs(part) for part in (*lengths, *angles)])
     mirrored = (b * f - c * e) * g + (c * d - a * f) * h + (a * e - b * d) * i < 0
     wrong = np.flatnonzero(known & ((off > ROTATION_WITHIN) | mirrored))
     if wrong.size:
