@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from palestra.contest.decisions import access, organiser, promotion, rescoring, rule_changes, submissions, teams
     from palestra.contest.decisions.access import licence_digest
     from palestra.contest.decisions.organiser import PLAYABLE
-    from palestra.contest.decisions.submissions import bundle_due, submissions_of
+    from palestra.contest.decisions.submissions import bundle_due, ours_left, submissions_of
     from palestra.contest.decisions.teams import declaration_digest, digest_of
 else:
     __getattr__ = lazy_exports(__name__)

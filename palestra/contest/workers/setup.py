@@ -41,7 +41,7 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
     for one in (executors["check"], main):
         for _ in range(min(one.capacity, WARM)):
             one.submit(warm_up, desk.warm_up())
-    return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    return Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin, room=desk.lacking_room)
 
 
 def _cluster(address: str | None, capacity: int | None) -> RayExecutor:

@@ -302,3 +302,9 @@ def test_a_rotation_whose_numbers_overflow_is_none(data):
     row = "1;" + ";".join(["1e200"] * 9) + ";0;0;0"
     edit(data, SCREEN, "head_pose.txt", with_line(2, row))
     assert "a rotation" in refusal(eyediap.tracking, data, eyediap.name_of(SCREEN), "head_pose")
+
+
+def test_a_byte_order_mark_in_the_place_of_rows_is_refused(data):
+    path = data / "Data" / SCREEN / "eye_tracking.txt"
+    path.write_bytes(b"Eyes tracking: frame;RGB\n\xef\xbb\xbf\n")
+    assert "no rows" in refusal(eyediap.tracking, data, eyediap.name_of(SCREEN), "eye_tracking")
