@@ -11,6 +11,7 @@ from palestra.text import Text, Words, in_language, joined, say, say_as
 SHOWN = 20  # faults that are shown one by one; the rest are counted
 LONGEST_NOTE = 200  # letters of what a program says itself
 LONGEST_NAME = 60  # letters of a name that are compared and shown
+LONGEST_PART = 380  # letters of each part of a fault: a library's words may quote a megabyte of a stranger's file
 
 
 class PalestraError(Exception):
@@ -76,6 +77,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, where: Text, found: Text, expected: Text) -> Self:
+        where, found, expected = _fit(where), _fit(found), _fit(expected)
         said = say("{where}: found {found}, expected {expected}", where=where, found=found, expected=expected)
         return cls(str(where), str(found), str(expected), said.zh)
 
@@ -85,6 +87,19 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def text(self) -> Words:
         return Words(str(self), self.zh)
+
+
+def _fit(text: Text) -> Text:
+    """A part of a fault as it may be shown: not too long, and nothing in it that a terminal would obey."""
+    if isinstance(text, Words):
+        return Words(_plain(text.en), _plain(text.zh))
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    if len(text) > LONGEST_PART:
+        text = f"{text[: LONGEST_PART - 1]}…"
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 class Refused(PalestraError):

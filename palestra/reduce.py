@@ -36,10 +36,11 @@ def mean_of_shares(column: str, *shares: float) -> Reduce:
     return reduce
 
 
-def mean_of_means(column: str, *levels: str) -> Reduce:
+def mean_of_means(column: str, *levels: str, out_of: Callable[[pl.DataFrame], int] | None = None) -> Reduce:
     """The mean over the first level of the means over the next, and so on down to the mean of a column's values.
 
-    A resample draws units, so all rows of one value of the first level must belong to the same unit.
+    A resample draws units, so all rows of one value of the first level must belong to the same unit. `out_of`: how many
+    values of the second level these rows should have for each of the first; one without any row counts 0.
     """
 
     def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
@@ -47,7 +48,8 @@ def mean_of_means(column: str, *levels: str) -> Reduce:
         means = means.with_columns(pl.Series(" unit", draws.unit_of))
         for depth in range(len(levels), 0, -1):
             inside = means.group_by(levels[:depth], maintain_order=True)
-            means = inside.agg(pl.col(" mean").mean(), pl.col(" unit").first())
+            mean = pl.col(" mean").sum() / out_of(rows) if out_of and depth == 1 else pl.col(" mean").mean()
+            means = inside.agg(mean, pl.col(" unit").first())
         return weighted_mean(means[" mean"].to_numpy(), means[" unit"].to_numpy(), draws.weights)
 
     return reduce

@@ -49,3 +49,9 @@ def test_a_mean_of_means_follows_the_weights_of_the_units():
     frame = table([("a", 1, 1), ("b", 1, 0)])
     draws = Draws(np.array([0, 1]), np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]]))
     assert mean_of_means("value", "person", "video")(frame, draws).tolist() == [1.0, 0.0, 0.75]
+
+
+def test_what_has_no_row_counts_nothing_where_it_is_said_how_many_there_are():
+    frame = table([("a", 1, 1.0), ("a", 2, 0.5), ("b", 1, 1.0)])
+    reduce = mean_of_means("value", "person", "video", out_of=lambda rows: 4)
+    assert reduce(frame, score.whole(frame)).tolist() == [(1.5 / 4 + 1 / 4) / 2]

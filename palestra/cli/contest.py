@@ -169,18 +169,23 @@ def board(
 
 
 def _open(file: Path, database: str, files: str, needs_tracks: bool = True) -> "Contest":
+    return _begun(file, database, files).open(needs_tracks=needs_tracks)
+
+
+def _begun(file: Path, database: str, files: str) -> "Place":
+    """Where a contest lies that was opened before."""
     place = _place(file, database, files)
     if not place.is_open():
         raise PalestraError(
             say("{file}: this contest has not been served yet. `palestra contest serve {file}` opens it.", file=file)
         )
-    return place.open(needs_tracks=needs_tracks)
+    return place
 
 
 EDITED_SNAPSHOT = (
     "The snapshot beside the log: found a state that the events do not lead to, expected the one that they do. It was "
-    "edited. It is deleted now, and the next one is made from the log; start the server and its workers again, since "
-    "they may have read it."
+    "edited. Nothing was changed: stop the server and its workers, who may have read it, run `palestra contest rebuild "
+    "{file}`, which makes it anew from the log, and start them again."
 )
 
 
@@ -195,22 +200,26 @@ def verify_log(
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
-    """Verify the log. Finds events and snapshots that were edited, removed, inserted or moved."""
+    """Verify the log. Finds events and snapshots that were edited, removed, inserted or moved.
+
+    Nothing is written: neither into the database nor beside it.
+    """
     from palestra import console
     from palestra.contest import snapshot_fits
     from palestra.contest.log import Verdict, chain
-    from palestra.contest.storage import reading
+    from palestra.contest.storage import open_to_read, reading, require_undamaged, told_if_damaged
 
-    contest = _open(file, database, files, needs_tracks=False)
-    with reading(contest.engine) as connection:
+    place = _begun(file, database, files)
+    place.require_whole()
+    engine = open_to_read(place.address)
+    with told_if_damaged(engine), reading(engine) as connection:
+        require_undamaged(connection)
         count = chain.last_seq(connection)
         with console.progress("verifying", count, hidden=json) as advance:
             verdict = chain.verify(connection, [chain.parse_head(text) for text in head or []], advance)
-        log_ok = verdict.ok
-        if log_ok and not snapshot_fits(connection):
-            verdict = Verdict(False, verdict.head, [EDITED_SNAPSHOT])
-    if log_ok:
-        contest.rebuild()  # who can edit a database can edit what is kept beside the log as well
+        if verdict.ok and not snapshot_fits(connection):
+            verdict = Verdict(False, verdict.head, [EDITED_SNAPSHOT.format(file=file)])
+    engine.dispose()
     if json:
         console.show_json(verdict)
     else:
@@ -218,6 +227,15 @@ def verify_log(
         typer.echo(f"Head: {verdict.head}")
     if not verdict.ok:
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: palestra contest rebuild contest.toml")
+def rebuild(file: FileArgument, database: DatabaseOption = "", files: FilesOption = "") -> None:
+    """Make the snapshot beside the log anew, from the log alone: who can edit a database can edit that as well."""
+    contest = _open(file, database, files, needs_tracks=False)
+    contest.rebuild()
+    contest.close()
+    typer.echo(f"What is kept beside the log was made anew from its {contest.state.seq:,} events.")
 
 
 @app.command(epilog="Example: palestra contest rescore contest.toml --reason 'a frame was mislabelled'")

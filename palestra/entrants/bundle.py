@@ -24,7 +24,7 @@ from palestra.entrants.parts import Parts, parts_of
 from palestra.entrants.wheels import FOLDER as WHEELS
 from palestra.entrants.wheels import install_wheels
 from palestra.errors import clip, refuse
-from palestra.formats import open_members, shown_name
+from palestra.formats import open_members, refusing, shown_name
 from palestra.sandbox.launch import Backend
 from palestra.text import Text, say
 
@@ -140,7 +140,10 @@ def _not_removed(_: object, path: str, error: tuple[type[BaseException], BaseExc
 
 def copy(source: Path, folder: Path, programs: Sequence[str], expected: Text) -> str:
     """Copy every file of a bundle, for all to read; the first of the programs that is among them."""
-    with open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=tuple(programs)) as members:
+    with (
+        refusing(source, expected),
+        open_members(source, MOST_FILES, FILE_BYTES, TOTAL_BYTES, expected=tuple(programs)) as members,
+    ):
         program = next((name for name in programs if name in members), None)
         if program is None:
             refuse(shown_name(source), _what_is_there(members), expected)

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 from palestra.errors import PalestraError, clip
+from palestra.formats import BROKEN
 from palestra.sandbox.launch import PYTHON, Backend, Limits, Sees, plan
 from palestra.sandbox.running_program import Running
 from palestra.text import human_bytes, say
@@ -68,7 +69,7 @@ def _check_size(wheels: list[Path], most: int) -> None:
                 raise PalestraError(say("{name} is not a file.", name=clip(wheel.name)))
             with zipfile.ZipFile(wheel) as packed:
                 total += sum(info.file_size for info in packed.infolist())
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (*BROKEN, ArithmeticError, LookupError) as error:
             raise PalestraError(
                 say("{name} cannot be read as a wheel: {error}.", name=clip(wheel.name), error=error)
             ) from None

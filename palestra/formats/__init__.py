@@ -30,5 +30,6 @@ if TYPE_CHECKING:
         write_bytes,
     )
     from palestra.formats.png import read_grey_png
+    from palestra.formats.unreadable import refusing
 else:
     __getattr__ = lazy_exports(__name__)

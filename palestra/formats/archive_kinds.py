@@ -152,7 +152,7 @@ class Zip:
             return "an encrypted file"
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
             return kind_of(mode)
-        if info.is_dir():
+        if info.filename.endswith("/"):  # is_dir() fails on an empty name
             return "a folder"
         return "a file" if info.compress_type in self.METHODS else f"a file packed by method {info.compress_type}"
 

@@ -168,7 +168,10 @@ class Recorder:
         self._write(self._own[entrant], _framed(Moved(self.sitting, step)))
 
     def _write(self, file: Any, data: bytes) -> None:
-        if file.write(data) < len(data):
+        written = file.write(data)
+        if written < len(data):
+            file.truncate(file.tell() - written)  # half a record would make all after it unreadable
+            file.seek(0, os.SEEK_END)
             raise OSError(errno.ENOSPC, "The disk is full: a record was not written whole", str(self.folder))
 
     def stood(self, standings: Sequence[Standing]) -> None:
@@ -248,7 +251,7 @@ class Recording:
         self.end = _read(folder / END, End) if (folder / END).is_file() else None
 
     def ticks(self) -> Iterator[Sent]:
-        return _records(self.folder / TICKS, Sent)
+        return _records(self.folder / TICKS, Sent, self.end is not None)
 
     def decisions(self, entrant: str) -> Iterator[Decided]:
         return (record for record in self._all(entrant) if isinstance(record, Decided))
@@ -263,7 +266,7 @@ class Recording:
         files = {who.name: who.file for who in self.head.entrants}
         if entrant not in files:
             raise UnknownName(say("entrant of this run"), entrant, files)
-        return _records(self.folder / Path(files[entrant]).name, Decided | Strayed | Moved)
+        return _records(self.folder / Path(files[entrant]).name, Decided | Strayed | Moved, self.end is not None)
 
 
 def is_run(folder: Path) -> bool:
@@ -291,20 +294,33 @@ def _read(file: Path, kind: type[Kind]) -> Kind:
     try:
         return msgspec.json.decode(file.read_bytes(), type=kind)
     except msgspec.MsgspecError as error:
-        raise PalestraError(say("{file}: not what a run has there ({error}).", file=file, error=error)) from None
+        raise _damaged(file, say("not what a run has there ({error})", error=error)) from None
 
 
-def _records(file: Path, kind: Any) -> Iterator[Any]:
+def _records(file: Path, kind: Any, whole: bool) -> Iterator[Any]:
+    """The records of a file. Of a run that came to its end all are `whole`; a kill may have cut the last one short."""
     decode = msgspec.msgpack.Decoder(kind).decode
-    with file.open("rb") as stream:
-        while len(prefix := stream.read(LENGTH.size)) == LENGTH.size:
-            (length,) = LENGTH.unpack(prefix)
-            data = stream.read(min(length, MOST_BYTES))
-            if len(data) < length:
-                return  # cut short by a kill
+    try:
+        stream = file.open("rb")
+    except FileNotFoundError:
+        raise _damaged(file, say("no such file")) from None
+    with stream:
+        while prefix := stream.read(LENGTH.size):
+            length = LENGTH.unpack(prefix)[0] if len(prefix) == LENGTH.size else 0
+            if length > MOST_BYTES:
+                raise _damaged(file, say("a record of {length:,} bytes", length=length))
+            data = stream.read(length)
+            if len(prefix) < LENGTH.size or len(data) < length:
+                if whole:
+                    raise _damaged(file, say("a last record that is cut short"))
+                return
             try:
                 yield decode(data)
             except msgspec.MsgspecError as error:
-                raise PalestraError(
-                    say("{file}: a record that cannot be read ({error}).", file=file, error=error)
-                ) from None
+                raise _damaged(file, say("a record that cannot be read ({error})", error=error)) from None
+
+
+def _damaged(file: Path, found: Text) -> PalestraError:
+    return PalestraError(
+        say("{file}: found {found}. This recording is damaged: restore a backup of it.", file=file, found=found)
+    )

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import polars as pl
 
-from palestra.errors import PalestraError, Refused, brief, clip, refuse
-from palestra.formats import regular_file, shown_name
+from palestra.errors import PalestraError, Refused, clip
+from palestra.formats import refusing, regular_file
 from palestra.records import FileAnswers, Track
 from palestra.scoring.answer_table import require_sound
-from palestra.text import say
+from palestra.text import message, say
 
 TRIAL_BYTES = 4096  # of a file whose track does not say how long it may be: many times what a row of numbers has
 SPARE_BYTES = 1 << 20
-NOT_THE_FILE = (PalestraError, OSError, MemoryError, NameError, ImportError)  # said in words, or no fault of the file
+AS_THE_TEMPLATE = message("a submission as the template is")
 
 
 def collect(track: Track, file: Path, trials: pl.DataFrame, allow_missing: bool = False) -> pl.DataFrame:
@@ -28,7 +28,8 @@ def collect(track: Track, file: Path, trials: pl.DataFrame, allow_missing: bool 
     except Refused as refusal:
         answers = _usable(refusal, allow_missing)
     try:
-        return require_sound(track, file, answers, trials)
+        with refusing(file, say(AS_THE_TEMPLATE)):
+            return require_sound(track, file, answers, trials)
     except Refused as refusal:
         return _usable(refusal, allow_missing)
 
@@ -40,16 +41,8 @@ def most_bytes(files: FileAnswers, trials: pl.DataFrame) -> int:
 
 def _read(files: FileAnswers, file: Path, trials: pl.DataFrame) -> pl.DataFrame:
     """What the track's reader returns. One that only calls polars or json stumbles over what is in the file."""
-    try:
+    with refusing(file, say(AS_THE_TEMPLATE)):
         answers = files.read(file, trials)
-    except NOT_THE_FILE:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        refuse(
-            shown_name(file),
-            say("what cannot be read ({brief})", brief=brief(error)),
-            say("a submission as the template is"),
-        )
     if not isinstance(answers, pl.DataFrame):
         raise TypeError(f"the track's reader returned {clip(answers)}, expected a polars table")
     return answers

@@ -4,15 +4,14 @@ from typing import Any
 
 import msgspec
 from litestar import MediaType, Request, Response, get, route
-from litestar.exceptions import ServiceUnavailableException
 from litestar.handlers import HTTPRouteHandler
 from sqlalchemy.exc import DBAPIError
 
 from palestra.contest.log import chain
 from palestra.contest.queue import jobs
-from palestra.contest.storage import reading
+from palestra.contest.storage import reading, why_not
 from palestra.web.auth import needs
-from palestra.web.site import Site
+from palestra.web.site import NotWell, Site
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -26,12 +25,14 @@ class Health(msgspec.Struct, frozen=True):
 # Balancers ask with HEAD.
 @route("/health", http_method=["GET", "HEAD"], sync_to_thread=True, tags=["operating"])
 def health(site: Site) -> Health:
-    """Whether the server answers and reaches its database."""
+    """Whether the server answers, reaches its database and can write; 503, and why, where it cannot."""
     try:
         with reading(site.contest.engine) as connection:
             last = chain.last_seq(connection)
-    except DBAPIError:
-        raise ServiceUnavailableException("The database does not answer.") from None
+    except DBAPIError as error:
+        raise NotWell(why_not(error)) from None
+    if why := site.writes.why_not(site.contest, site.folders):
+        raise NotWell(why)
     return Health(True, site.state.seq, max(last - site.state.seq, 0))
 
 

@@ -93,13 +93,15 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     clock.hand_down(site.contest.now)
     for line in _warnings(serve, site, f"{shown}/desk/rules"):
         told(line)
-    packing = _start_packing(serve.place) if unpacked(serve.place, site.contest) else None
     if link := first_link(site.contest):
         told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
     children: list[subprocess.Popen[bytes]] = []
     stopping = threading.Event()
+    packing: BaseProcess | None = None
     watch = threading.Thread(target=_keep_alive, args=(serve, children, stopping, told), daemon=True)
     try:
+        if unpacked(serve.place, site.contest):
+            packing = _start_packing(serve.place)
         with held():
             children += [_start_worker(serve) for _ in range(serve.workers)]
             watch.start()

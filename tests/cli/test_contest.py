@@ -26,12 +26,13 @@ from palestra.cli import app as commands
 from palestra.contest.contest import Snapshot
 from palestra.contest.log import State
 from palestra.contest.rules import read
+from palestra.contest.storage import open_database, sqlite_address
 from palestra.remote import Server
 
 GROUP = typer.main.get_command(commands.app).commands["contest"].commands  # type: ignore[attr-defined]
 EXAMPLE = re.compile(r"Example: palestra (contest .+)", re.DOTALL)
 # Those that run until they are stopped have tests of their own.
-ORDER = ["init", "board", "rescore", "export", "backup", "verify-log", "link", "restore"]
+ORDER = ["init", "board", "rescore", "export", "backup", "verify-log", "rebuild", "link", "restore"]
 LASTING = ["serve", "worker"]
 AT_A_TABLE = ["pack", "rehearse"]  # these need a match: tests/cli/test_rehearse.py
 LINK = re.compile(r"(http://\S+)/link/(pll_\w+)")
@@ -313,8 +314,62 @@ def test_verify_log_finds_a_snapshot_that_was_edited_beside_the_log(cli, held, t
     ran = cli("contest", "verify-log", folder / "contest.toml")
     assert ran.code == 1
     assert "The snapshot beside the log: found a state that the events do not lead to" in ran.out
-    assert "It is deleted now, and the next one is made from the log" in ran.out
+    assert "Nothing was changed" in ran.out and cli("contest", "verify-log", folder / "contest.toml").code == 1
+    assert "palestra contest rebuild" in ran.out
+    assert "made anew" in cli("contest", "rebuild", folder / "contest.toml").out
     assert cli("contest", "verify-log", folder / "contest.toml").code == 0
+
+
+def test_verify_log_changes_no_byte_and_needs_no_right_to(cli, held, tmp_path):
+    folder = held.copy(tmp_path / "c")
+
+    def bytes_of():
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+    before = bytes_of()
+    assert cli("contest", "verify-log", folder / "contest.toml").code == 0
+    assert bytes_of() == before
+
+
+def test_a_database_that_is_damaged_is_told_with_what_to_do(cli, held, tmp_path):
+    folder = held.copy(tmp_path / "c")
+    file = folder / "contest.contest" / "contest.db"
+    whole = file.read_bytes()
+    for spoilt in (
+        b"no database at all" * 300,
+        whole[:4096] + b"\xff" * 8192 + whole[12288:],
+        whole[: len(whole) // 2],
+    ):
+        file.write_bytes(spoilt)
+        ran = cli("contest", "verify-log", folder / "contest.toml")
+        assert ran.code == 1 and "restore a backup: palestra contest restore" in ran.err, ran
+        assert file.read_bytes() == spoilt
+        for words in (["board", folder / "contest.toml"], ["backup", folder / "contest.toml", tmp_path / "b"]):
+            ran = cli("contest", *words)  # what reads no damaged page may go on
+            assert ran.code == 0 or "restore a backup: palestra contest restore" in ran.err, (words, ran)
+
+
+@pytest.mark.parametrize("how", ["missing", "empty", "without an event"])
+@pytest.mark.parametrize("left", ["files", "contest.key"])
+def test_nothing_is_begun_anew_beside_what_a_contest_left(cli, held, tmp_path, how, left):
+    """Else who loses a database has an empty contest with the old key, and notices on the day of the final."""
+    folder = held.copy(tmp_path / "c")
+    inside = folder / "contest.contest"
+    for path in inside.iterdir():
+        if path.name != left:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if how == "empty":
+        (inside / "contest.db").touch()
+    if how == "without an event":
+        open_database(sqlite_address(inside / "contest.db")).dispose()
+    before = sorted(inside.rglob("*"))
+    for command in ("serve", "worker", "verify-log", "board"):
+        ran = cli("contest", command, folder / "contest.toml", *(["--port", free_port()] if command == "serve" else []))
+        assert ran.code == 1 and "is missing or empty" in ran.err and "palestra contest restore" in ran.err, (
+            command,
+            ran,
+        )
+    assert sorted(inside.rglob("*")) == before
 
 
 def test_a_head_that_was_kept_elsewhere_is_compared(cli, held, tmp_path):

@@ -25,6 +25,7 @@ def fit(refused: Refused) -> Refused:
     for fault in refused.faults:
         assert fault.where and fault.found and fault.expected
         assert max(len(fault.where), len(fault.found), len(fault.expected)) < 400
+        assert str(fault).isprintable() and fault.zh.isprintable(), f"a terminal would obey {fault}"
     assert str(refused).encode()
     return refused
 

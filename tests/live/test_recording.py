@@ -1,3 +1,4 @@
+import io
 import shutil
 
 import msgspec
@@ -109,8 +110,9 @@ def test_a_run_that_was_stopped_has_no_end_and_all_that_happened(tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
+    """All of it is written, but for its end."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    small(folder).finish(end())
+    small(folder).close()
     return folder
 
 
@@ -273,7 +275,7 @@ def test_a_head_that_was_tampered_with_leads_out_of_no_folder(tmp_path):
     other.write_bytes((tmp_path / "run/02-blue.rec").read_bytes())
     led = [Who("red", "", None, "../other.rec")]
     (tmp_path / "run/run.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(head(), entrants=led)))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PalestraError, match="no such file"):
         list(Recording(tmp_path / "run").decisions("red"))
 
 
@@ -310,22 +312,48 @@ def test_a_record_that_is_none_names_its_file(tmp_path):
     small(tmp_path / "run").finish(end())
     file = tmp_path / "run/ticks.rec"
     file.write_bytes(file.read_bytes() + b"\x02\x00\x00\x00\xc1\xc1")
-    with pytest.raises(PalestraError, match=r"ticks\.rec: a record that cannot be read"):
+    with pytest.raises(PalestraError, match=r"ticks\.rec: found a record that cannot be read .* restore a backup"):
         list(Recording(tmp_path / "run").ticks())
 
 
-def test_a_disk_that_takes_half_a_record_is_no_disk_to_go_on_with(tmp_path):
-    class Full:
-        closed = True
+@pytest.mark.parametrize("name", ["ticks.rec", "01-red.rec"])
+@pytest.mark.parametrize(
+    ("spoil", "found"),
+    [
+        (lambda data: data[:-3], "a last record that is cut short"),
+        (lambda data: b"\xff\xff\xff\x7f" + data[4:], "a record of 2,147,483,647 bytes"),
+        (lambda data: data[:4] + b"\xc1" + data[5:], "a record that cannot be read"),
+        (None, "no such file"),
+    ],
+)
+def test_damage_to_a_run_that_ended_is_told_with_what_to_do(tmp_path, name, spoil, found):
+    """Else half of a run would be taken for all of it, and scored again as such."""
+    small(tmp_path / "run").finish(end())
+    file = tmp_path / "run" / name
+    file.write_bytes(spoil(file.read_bytes())) if spoil else file.unlink()
+    with pytest.raises(PalestraError, match=rf"{name}: found {found}.*is damaged: restore a backup"):
+        contents(Recording(tmp_path / "run"))
 
+
+def test_half_a_record_that_a_disk_took_is_taken_back(tmp_path):
+    """Else nothing after it could be read."""
+
+    class Full(io.FileIO):
         def write(self, data):
-            return len(data) // 2
+            return super().write(data[: len(data) // 2])
 
     recorder = Recorder(tmp_path / "run", head())
-    recorder.close()
-    recorder._ticks = Full()
+    recorder.decided(decided("red", "t0"))
+    own = recorder._own["red"]
+    recorder._own["red"] = Full(own.name, "ab")
     with pytest.raises(OSError, match="The disk is full"):
-        recorder.sent(tick("t0"), 0.0)
+        recorder.decided(decided("red", "t1"))
+    recorder._own["red"].close()
+    recorder._own["red"] = own
+    own.seek(0, 2)
+    recorder.decided(decided("red", "t2"))
+    recorder.finish(end())
+    assert [one.decision.trial for one in Recording(tmp_path / "run").decisions("red")] == ["t0", "t2"]
 
 
 def test_it_is_a_log_of_the_stream(tmp_path):

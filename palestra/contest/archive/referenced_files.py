@@ -24,7 +24,7 @@ def _named(body: e.Body) -> Iterator[tuple[str, Group]]:
             yield body.file, "data"
         case e.SubmissionMade() | e.BundleMade():
             yield body.file, "submissions"
-        case e.AttemptFailed() | e.RescoringFailed():
+        case e.SubmissionRefused() | e.AttemptFailed() | e.RescoringFailed():
             yield body.trace, "traces"
         case e.ResultMade():
             yield from ((digest, "scores") for digest in (body.result, body.draws, body.shown_draws))

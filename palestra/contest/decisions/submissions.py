@@ -15,6 +15,8 @@ from palestra.text import Words, say, say_count
 LONGEST_FILE_NAME = 200  # bytes
 FREE = ("refused", "failed", "faulted", "cancelled")  # stages that cost no quota
 FAULTY = ("refused", "failed")  # by the contestant's own fault: these have a cap of their own
+OURS = "faulted"  # by the platform's: they cost nothing, but nobody's input may fail here for ever
+MOST_OURS = 5  # of a team in a phase, in the period of its quota of faults
 STAGES: dict[Stage, Words] = {
     "checking": say("checking"), "queued": say("queued"), "ready": say("ready for the stage"),
     "running": say("running"), "scored": say("scored"), "refused": say("refused"), "failed": say("failed"),
@@ -42,6 +44,14 @@ def allowance(state: State, phase: Phase, team: str, now: int) -> Allowance:
         phase.quota.count, *_left(phase.quota, zone, paid, now),
         phase.fault_quota.count, *_left(phase.fault_quota, zone, faulty, now),
     )  # fmt: skip
+
+
+def ours_left(state: State, phase: Phase, team: str, now: int) -> tuple[int, int | None]:
+    """How many of a team's submissions failed on our side of late, and when one more is taken; null: now. One that an
+    organiser has tried again, and that was scored then, does not count."""
+    times = [one.at for one in submissions_of(state, phase.id, team) if one.stage == OURS]
+    per = msgspec.structs.replace(phase.fault_quota, count=MOST_OURS)
+    return _left(per, state.rules(now).zone, times, now)
 
 
 def _left(quota: Quota, zone: str, times: Sequence[int], now: int) -> tuple[int, int | None]:
@@ -73,6 +83,16 @@ def require_open(state: State, phase: Phase, team: str, now: int) -> None:
                 left.used,
                 quota=calendar.quota_told(phase.quota),
                 when=when,
+            )
+        )
+    failed_here, next_at = ours_left(state, phase, team, now)
+    if next_at is not None:
+        raise PalestraError(
+            say(
+                "{count} of your submissions failed on our side, and cost you nothing. The organiser sees it at the "
+                "desk and looks into it; until then no more is taken. {when}",
+                count=failed_here,
+                when=_when(next_at, phase, rules),
             )
         )
     if left.faults_next_at is not None:

@@ -195,6 +195,7 @@ class SubmissionRefused(_Body, frozen=True, tag="submission.refused"):
     faults: tuple[str, ...]
     count: int
     faults_zh: tuple[str, ...] = ()  # the same in Chinese, one for each
+    trace: str = ""  # digest of what only the organiser reads, where the reader had no words for what it met
 
 
 class Rehearsal(msgspec.Struct, frozen=True, omit_defaults=True):

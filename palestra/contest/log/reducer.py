@@ -192,6 +192,8 @@ def _to(state: State, event: Event, submission: str, stage: Stage) -> Submission
 def _refused(state: State, event: Event, body: e.SubmissionRefused) -> None:
     one = _to(state, event, body.submission, "refused")
     one.faults, one.fault_count = e.faults_told(body), body.count
+    if body.trace:
+        one.mishaps.append(Mishap(one.attempt, event.at, "contestant", one.faults[0], body.trace, True))
 
 
 def _accepted(state: State, event: Event, body: e.SubmissionAccepted) -> None:

@@ -6,6 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from sqlalchemy import make_url
+
 from palestra import registry
 from palestra.contest import Contest
 from palestra.contest.accounts import tokens
@@ -13,12 +15,22 @@ from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, find_tracks, named_tracks, read, track_of
-from palestra.contest.storage import Files, downloads, open_database, sqlite_address, writing
+from palestra.contest.storage import (
+    Files,
+    connect,
+    downloads,
+    is_begun,
+    open_database,
+    sqlite_address,
+    told_if_damaged,
+    writing,
+)
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Track
-from palestra.text import say, say_as
+from palestra.text import Words, say, say_as
 
 Part = Literal["starter", "truth", "view"]
+KEY = "contest.key"  # the signing key, beside the database
 LINK_MS = 7 * 86_400_000  # that a first organiser's link is good for
 
 
@@ -44,7 +56,8 @@ class Place:
         return self.folder / "uploads"
 
     def is_open(self) -> bool:
-        return bool(self.database) or (self.folder / "contest.db").exists()
+        """Whether there is a contest, or what is left of one."""
+        return bool(self.database) or (self.folder / "contest.db").exists() or bool(self._left())
 
     def find_tracks(self) -> None:
         """Look for tracks where the file says. Where the file counts, its reader tells what is wrong with it; the rules
@@ -86,16 +99,55 @@ class Place:
                 say("{file} is not there. `palestra contest init {file}` writes one to begin with.", file=self.file)
             )
         self.find_tracks()
+        self.require_whole()
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        engine = open_database(self.database or sqlite_address(self.folder / "contest.db"))
-        contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
+        engine = open_database(self.address)
+        with told_if_damaged(engine):
+            contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
         if not contest.state.versions:
             rules = read(self.file, registry.tracks())
             home = f"palestra {version('palestra')}"
-            contest.act("system", lambda state, _: organiser.open_contest(state, rules, home))
-        elif needs_tracks:
+            # A server and its workers may be started together: one of them opens it.
+            contest.act("system", lambda state, _: [] if state.versions else organiser.open_contest(state, rules, home))
+        if needs_tracks:
             self.require_tracks(contest)
         return contest
+
+    @property
+    def address(self) -> str:
+        """Of its database."""
+        return self.database or sqlite_address(self.folder / "contest.db")
+
+    def require_whole(self) -> None:
+        """Refuse to begin anew beside what an earlier contest left: its log would be another one, unnoticed.
+
+        What it left is looked for first. Where another process opens the contest now, its log is there before anything
+        else is.
+        """
+        left = self._left()
+        if left and not is_begun(connect(self.address, read_only=True)):
+            raise PalestraError(
+                say(
+                    "{folder} has {left} of a contest, but its database ({database}) is missing or empty. Nothing was "
+                    "changed. To get the contest back: move {folder} aside, then `palestra contest restore {file} "
+                    "BACKUPS`. To begin anew: move it aside, then start again.",
+                    folder=self.folder,
+                    left=left,
+                    database=make_url(self.address).render_as_string() if self.database else "contest.db",
+                    file=self.file,
+                )
+            )
+
+    def _left(self) -> Words:
+        """What only a contest that was opened has beside its database."""
+        if (self.folder / KEY).exists():
+            return say("the key")
+        if any((self.folder / "files").glob(f"{'[0-9a-f]' * 2}/*")):
+            return say("the files")
+        journal = self.folder / "contest.db-wal"
+        if not self.database and journal.exists() and not (self.folder / "contest.db").exists():
+            return say("unfinished changes (contest.db-wal)")
+        return Words()
 
 
 def without_data(place: Place, contest: Contest) -> list[Phase]:

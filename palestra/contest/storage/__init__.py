@@ -7,7 +7,18 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.storage import downloads, tables
-    from palestra.contest.storage.database import connect, migrate, open_database, reading, sqlite_address, writing
+    from palestra.contest.storage.database import (
+        connect,
+        is_begun,
+        migrate,
+        open_database,
+        open_to_read,
+        reading,
+        require_undamaged,
+        sqlite_address,
+        told_if_damaged,
+        writing,
+    )
     from palestra.contest.storage.downloads import Manifest, fetch
     from palestra.contest.storage.file_store import DIGEST, DamagedFile, Files, MissingFile, sync
     from palestra.contest.storage.recordings import keep, recorded
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
         tries,
         workers,
     )
+    from palestra.contest.storage.trouble import DamagedDatabase, is_full, lacking_room, try_file, why_not
     from palestra.contest.storage.uploads import UnknownUpload, Upload, Uploads, WrongOffset, clean_name
 else:
     __getattr__ = lazy_exports(__name__)

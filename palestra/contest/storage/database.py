@@ -1,13 +1,17 @@
 """Opens a contest's database: SQLite by default, PostgreSQL by its address."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError
+import msgspec
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DatabaseError
 
+from palestra.contest.storage.trouble import damaged, is_damaged
 from palestra.errors import PalestraError
 from palestra.text import say
 
@@ -19,16 +23,65 @@ WRITER_LOCK = 7_238_141_526  # the number of PostgreSQL's lock that makes writer
 def open_database(url: str) -> Engine:
     """A database whose tables are there and up to date."""
     engine = connect(url)
-    migrate(engine)
+    with told_if_damaged(engine):
+        migrate(engine)
     return engine
 
 
-def connect(url: str) -> Engine:
+def open_to_read(url: str) -> Engine:
+    """A database as it is: nothing in it or beside it is changed, and what it is not is told in words."""
+    engine = connect(url, read_only=True)
+    with told_if_damaged(engine):
+        if not is_begun(engine):
+            raise PalestraError(say("{where}: no contest's log in it.", where=_shown(engine)))
+    return engine
+
+
+def require_undamaged(connection: Connection) -> None:
+    """Look through all of a database's pages: what nobody reads may be damaged, too. PostgreSQL sees to its own."""
+    if connection.dialect.name == "sqlite":
+        found = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+        if found != "ok":
+            raise damaged(_shown(connection.engine), str(found).splitlines()[-1])
+
+
+@contextmanager
+def told_if_damaged(engine: Engine) -> Iterator[None]:
+    """Damage is told with what to do, also where an event cannot be read any longer."""
+    try:
+        yield
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        if is_damaged(error):
+            why = getattr(error, "orig", None) or error
+            raise damaged(_shown(engine), str(why).splitlines()[0]) from error
+        raise
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise damaged(_shown(engine), f"something in it cannot be read: {error}") from error
+
+
+def _shown(engine: Engine) -> str:
+    """Where it is, without a password."""
+    return str(engine.url.database) if engine.dialect.name == "sqlite" else engine.url.render_as_string()
+
+
+def is_begun(engine: Engine) -> bool:
+    """Whether there is a log in it: a database that is missing, empty or without an event holds no contest."""
+    if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
+        return False  # to look would make the file
+    with told_if_damaged(engine), reading(engine) as connection:
+        return inspect(connection).has_table("events") and connection.execute(text(FIRST)).first() is not None
+
+
+FIRST = "SELECT 1 FROM events LIMIT 1"
+
+
+def connect(url: str, read_only: bool = False) -> Engine:
     """An engine, with what a contest needs of it: durable commits, and writers that go one by one."""
     try:
         address = make_url(url)
         if address.get_backend_name() == "postgresql":
-            return create_engine(address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10)
+            engine = create_engine(address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10)
+            return engine.execution_options(postgresql_readonly=True) if read_only else engine
         if address.get_backend_name() != "sqlite":
             raise PalestraError(
                 say(
@@ -38,10 +91,28 @@ def connect(url: str) -> Engine:
             )
     except (ValueError, ArgumentError) as error:
         raise PalestraError(say("{url}: not the address of a database ({error}).", url=url, error=error)) from None
-    engine = create_engine(address, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+    options = {"timeout": BUSY_S, "check_same_thread": False}
+    if read_only:
+        file = str(address.database)
+        return _begins(
+            create_engine(
+                address, creator=lambda: sqlite3.connect(_read_only(file), uri=True, isolation_level=None, **options)
+            )
+        )
+    engine = create_engine(address, connect_args=options)
     event.listen(engine, "connect", _prepare_sqlite)
+    return _begins(engine)
+
+
+def _begins(engine: Engine) -> Engine:
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _read_only(file: str) -> str:
+    """Where nobody writes (no file beside it waits to be taken in), nothing is made beside it either."""
+    how = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    return f"file:{quote(file)}?{how}"
 
 
 def sqlite_address(file: Path) -> str:

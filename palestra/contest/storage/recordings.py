@@ -4,14 +4,16 @@ They hold the truth, and of runs on the stage what every team said: they are for
 
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from palestra.contest.storage.file_store import Files
+from palestra.contest.storage.file_store import DamagedFile, Files
 from palestra.live import Recording
+from palestra.text import say
 
 TEAMS = "teams.json"  # in the archive: under which name each submission played
 
@@ -30,7 +32,16 @@ def keep(files: Files, folder: Path, teams: Mapping[str, str]) -> str:
 def recorded(files: Files, digest: str, submission: str) -> Iterator[tuple[Recording, str]]:
     """A recording from the store, and the name that this submission played under."""
     with files.local(digest) as file, tempfile.TemporaryDirectory(prefix="palestra-run-") as folder:
-        with zipfile.ZipFile(file) as archive:
-            archive.extractall(folder)  # we wrote it ourselves
+        try:
+            with zipfile.ZipFile(file) as archive:
+                archive.extractall(folder)  # we wrote it ourselves
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise DamagedFile(
+                say(
+                    "The recording {digest} of the store is damaged ({error}). Restore a backup.",
+                    digest=digest,
+                    error=error,
+                )
+            ) from None
         teams = msgspec.json.decode(Path(folder, TEAMS).read_bytes(), type=dict[str, str])
         yield Recording(Path(folder)), teams[submission]

@@ -1,5 +1,6 @@
 """Whether what a team hands in can be scored, or played: looked into before anything else, without any truth."""
 
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from palestra.contest.storage import Files
 from palestra.contest.workers.score import MESSAGE, Assignment, Outcome, our_part, sheet_of, submitted
 from palestra.entrants import PARTS, Parts, bundle, parts_of
 from palestra.errors import PalestraError, Refused, clean
+from palestra.formats import refusing
 from palestra.sandbox import backends
 from palestra.scoring import collect
 from palestra.scoring import score as scoring
-from palestra.text import Words, words_of
+from palestra.text import Words, say, words_of
 
 MOST_NAMED, LONGEST_NAME = 20, 200  # files of code that changed, and letters of a name
 
@@ -24,20 +26,29 @@ def check(assignment: Assignment) -> Outcome:
         try:
             if track.live:
                 return Outcome((_checked_bundle(assignment, file),))
-            trials = sheet_of(assignment).trials
-            scoring.look_into(track, collect(track, file, trials, assignment.phase.allow_missing))
+            answers = collect(track, file, sheet_of(assignment).trials, assignment.phase.allow_missing)
+            with refusing(file, say("answers that can be opened")):
+                scoring.look_into(track, answers)
         except Refused as refusal:
-            return _refused(assignment, [fault.text for fault in refusal.faults], refusal.count)
+            faults, trace = [fault.text for fault in refusal.faults], _trace_of(assignment, refusal)
+            return _refused(assignment, faults, refusal.count, trace)
         except PalestraError as error:
-            return _refused(assignment, [words_of(error.text)], 1)
+            return _refused(assignment, [words_of(error.text)], 1, _trace_of(assignment, error))
     return Outcome((e.SubmissionAccepted(assignment.submission),))
 
 
-def _refused(assignment: Assignment, faults: Iterable[Words], count: int) -> Outcome:
+def _trace_of(assignment: Assignment, error: PalestraError) -> str:
+    """What the organiser reads where a reader had no words of its own: its traceback, kept."""
+    if error.__cause__ is None:
+        return ""
+    return Files.open(assignment.files).put("".join(traceback.format_exception(error)).encode())
+
+
+def _refused(assignment: Assignment, faults: Iterable[Words], count: int, trace: str = "") -> Outcome:
     told = [fault.cut(MESSAGE) for fault in faults]
     english, chinese = tuple(fault.en for fault in told), tuple(map(e.chinese_of, told))
     said = chinese if any(chinese) else ()
-    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said),))
+    return Outcome((e.SubmissionRefused(assignment.submission, english, count, said, trace),))
 
 
 def _checked_bundle(assignment: Assignment, file: Path) -> e.SubmissionAccepted:

@@ -16,7 +16,7 @@ from palestra import registry
 from palestra.contest.boards import public_part, rankable
 from palestra.contest.log import events as e
 from palestra.contest.rules import Phase, track_of
-from palestra.contest.storage import Files
+from palestra.contest.storage import Files, is_full
 from palestra.contest.workers import copies
 from palestra.errors import PalestraError, Refused
 from palestra.metrics.bootstrap import MIN_UNITS
@@ -78,6 +78,7 @@ class Failure(msgspec.Struct, frozen=True):
     message: Words  # for the contestant
     trace: str  # for the organiser
     slip: str = ""  # for the organiser: where the challenge's own code failed, and what to do
+    full: bool = False  # a disk had no room
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -97,7 +98,8 @@ def guarded(work: Callable[[Assignment], Outcome], assignment: Assignment) -> Ou
         return Outcome(failure=Failure("contestant", words_of(error.text).cut(MESSAGE), traceback.format_exc()))
     except Exception as error:
         slip, trace = registry.slip_of(error), traceback.format_exc()
-        return Outcome(failure=Failure("platform", OUR_FAULT, f"{slip}\n\n{trace}" if slip else trace, slip[:MESSAGE]))
+        told = f"{slip}\n\n{trace}" if slip else trace
+        return Outcome(failure=Failure("platform", OUR_FAULT, told, slip[:MESSAGE], is_full(error)))
 
 
 class OursToMend(RuntimeError):

@@ -14,6 +14,7 @@ from palestra.contest.log import Body, Bundle, Run, State, Submission
 from palestra.contest.log import events as e
 from palestra.contest.queue import Job, Order, jobs
 from palestra.contest.rules import track_of
+from palestra.contest.storage import lacking_room
 from palestra.contest.workers.score import Assignment, Entrant, Failure, Other, Outcome
 from palestra.contest.workers.worker import Fault
 from palestra.text import Words
@@ -41,6 +42,11 @@ class Desk:
         with self.contest.lock:
             return assignment(self.contest, job, order, str(self.home))
 
+    def lacking_room(self) -> Words:
+        """Why nothing may be begun: a disk that is full, or nearly."""
+        where = self.contest.files.where
+        return lacking_room(self.home, *([] if "://" in where else [Path(where)]))
+
     def warm_up(self) -> list[Assignment]:
         """A look at the data of each phase that is open now."""
         state, now = self.contest.state, self.contest.now()
@@ -55,11 +61,14 @@ class Desk:
         """Write down what came of a job, once: whoever has lost the lease meanwhile writes nothing."""
         order = msgspec.json.decode(job.body, type=Order)
         if isinstance(outcome, Fault):
-            outcome = Outcome(failure=Failure(*msgspec.structs.astuple(outcome)))
+            outcome = Outcome(failure=Failure(outcome.whose, outcome.message, outcome.trace))
         if outcome.failure is None:
             self._write(job, order, outcome.bodies, partial(jobs.finish, job=job, now=self.contest.now()))
             return
         now, failure = self.contest.now(), outcome.failure
+        if failure.full and self.lacking_room():  # nobody's fault: it waits for room, as if it had not been begun
+            jobs.hand_back(self.contest.engine, job, now)
+            return
         trace = self.contest.files.put(failure.trace.encode()) if failure.trace else ""
         again = jobs.retry_at(job, now) if failure.fault == "platform" else None
         bodies = tuple(_failed(job, order, failure, trace, last=again is None))

@@ -43,7 +43,7 @@ def worker_of(place: Place, contest: Contest, executor: Kind = "process", capaci
     }
     for one in (executors["check"], main):
         _make_ready(one, desk.warm_up())
-    worker = Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin)
+    worker = Worker(contest.engine, executors, do, desk.settle, contest.now, begin=desk.begin, room=desk.lacking_room)
     tell_machine(contest, worker.name)
     return worker
 

@@ -24,6 +24,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from palestra.contest.log import ClockSet
 from palestra.contest.queue import BEAT_MS, Job, Seen, jobs
+from palestra.contest.storage import is_full
 from palestra.executors import Crashed, Ended, Executor, Raised
 from palestra.text import Words, say
 
@@ -38,6 +39,12 @@ LOST = say("The machine that worked on this was lost. It was no fault of yours a
 
 # The database is away or busy, or nothing may be written by a clock that was set: what failed is tried again.
 UNANSWERED = (OperationalError, InterfaceError, ClockSet)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether what failed is tried again, as often as it takes: also where a disk has no room for now."""
+    return isinstance(error, UNANSWERED) or is_full(error)
+
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +93,7 @@ class Worker:
         now: Callable[[], int],
         *,
         begin: Callable[[Job], Any] = lambda job: job,  # writes down that an attempt has started; what `do` is given
+        room: Callable[[], Words] = Words,  # why nothing may be begun now, such as a full disk; nothing where it may
         wait: Callable[[float], None] | None = None,
         name: str | None = None,
     ) -> None:
@@ -95,12 +103,14 @@ class Worker:
         self.settle = settle
         self.now = now
         self.begin = begin
+        self.room = room
         self.wait = wait or self._until_woken
         self.name = name or worker_name()
         self.running: dict[int, Doing] = {}  # by the job's id
         self.stopping = False
         self._hurried = False
         self._answered = True  # by the database
+        self._held_up = False  # by a disk that has no room
         self._started_at = now()
         self._beaten_at: int | None = None
         self._woken = threading.Event()
@@ -128,7 +138,9 @@ class Worker:
             for doing in self.running.values():
                 jobs.hand_back(self.engine, doing.job, self.now())
             jobs.left(self.engine, self.name)
-        except UNANSWERED as error:  # then the leases run out, and others take the jobs
+        except Exception as error:  # then the leases run out, and others take the jobs
+            if not _may_pass(error):
+                raise
             log.warning("%s could not hand back its jobs: %s", self.name, error)
         self.running.clear()
 
@@ -137,8 +149,16 @@ class Worker:
         lost = self._beat()
         dropped = self._drop()
         settled = self._settle_done() + lost
-        taken = () if self.stopping else tuple(self._take())
+        taken = () if self.stopping or self._has_no_room() else tuple(self._take())
         return Round(taken, settled, dropped)
+
+    def _has_no_room(self) -> bool:
+        """On a disk that is full each job would fail; so it waits, and goes on when there is room."""
+        why = self.room()
+        if bool(why) != self._held_up:
+            log.warning("%s: %s", self.name, f"no job is begun: {why}" if why else "there is room again; it goes on")
+        self._held_up = bool(why)
+        return self._held_up
 
     def _step_or_wait(self) -> Round:
         """A step; when the database does not answer, nothing is lost: the next step goes on where this one was."""
@@ -146,7 +166,9 @@ class Worker:
             done = self.step()
             self._answered = True
             return done
-        except UNANSWERED as error:
+        except Exception as error:
+            if not _may_pass(error):
+                raise
             if self._answered:
                 log.warning("%s: nothing can be written now, and it is tried again: %s", self.name, error)
             self._answered = False
@@ -201,9 +223,9 @@ class Worker:
         """Have it written down; an outcome that cannot be is a fault of the platform."""
         try:
             self.settle(job, outcome)
-        except UNANSWERED:
-            raise
-        except Exception:
+        except Exception as error:
+            if _may_pass(error):
+                raise
             log.exception("%s: what came of %s could not be written down", self.name, job.key)
             self.settle(job, Fault("platform", RAISED, traceback.format_exc()))
 
@@ -221,9 +243,9 @@ class Worker:
     def _start(self, job: Job, executor: Executor) -> None:
         try:
             argument = self.begin(job)
-        except UNANSWERED:
-            raise
-        except Exception:
+        except Exception as error:
+            if _may_pass(error):
+                raise
             log.exception("%s: that %s began could not be written down", self.name, job.key)
             self._settle(job, Fault("platform", RAISED, traceback.format_exc()))
             return

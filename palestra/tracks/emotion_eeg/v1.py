@@ -170,6 +170,16 @@ def score(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def films_of(rows: pl.DataFrame) -> int:
+    """How many films of the paradigm rows are of: all 28, or those of one emotion, of one valence, one alone. Each
+    counts, also where no second of it was scored."""
+    films = material.material()
+    for column in ("video", "emotion", "valence"):
+        if rows[column].n_unique() == 1:
+            films = films.filter(pl.col(column) == rows[column][0])
+    return films.height
+
+
 def blank(trials: pl.DataFrame) -> pl.DataFrame:
     """The template: nothing moves anybody."""
     return trials.select("trial", label=pl.lit(NEUTRAL, pl.Int64))
@@ -333,12 +343,12 @@ def track(settings: Settings) -> Track:
         truth=truth,
         score=score,
         metrics=(
-            Metric("accuracy", "", "higher", mean_of_means("right", *levels), "accuracy", "准确率"),
+            Metric("accuracy", "", "higher", mean_of_means("right", *levels, out_of=films_of), "accuracy", "准确率"),
             Metric(
                 "valence_accuracy",
                 "",
                 "higher",
-                mean_of_means("valence_right", *levels),
+                mean_of_means("valence_right", *levels, out_of=films_of),
                 "valence accuracy",
                 "效价准确率",
             ),

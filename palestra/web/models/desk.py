@@ -66,6 +66,14 @@ class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
     last: bool = False
 
 
+class Stalled(msgspec.Struct, frozen=True):
+    """A team of which nothing is taken for now, as so many of its submissions failed on our side."""
+
+    team_name: str
+    phase: str
+    count: int
+
+
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     """What could take part in a live run."""
 
@@ -82,6 +90,7 @@ class DeskPage(msgspec.Struct, frozen=True, kw_only=True):
     jobs_more: int = 0  # that are not listed
     workers: tuple[Worker, ...] = ()
     faults: tuple[FaultRow, ...] = ()
+    stalled: tuple[Stalled, ...] = ()
     requests: int = 0  # of access, unanswered
     copies: int = 0
     verifications: int = 0  # open ones

@@ -16,7 +16,7 @@ from palestra.text import Words
 
 PhaseState = Literal["waiting", "open", "closed"]
 Refusal = Literal[
-    "", "signed_out", "no_team", "not_open", "closed", "not_promoted", "no_access", "quota", "fault_quota",
+    "", "signed_out", "no_team", "not_open", "closed", "not_promoted", "no_access", "quota", "fault_quota", "ours",
     "disqualified", "not_declared", "on_stage",
 ]  # fmt: skip
 

@@ -9,14 +9,15 @@ import msgspec
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, InternalServerException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 
-from palestra.contest.storage import UnknownUpload, WrongOffset
+from palestra.contest.storage import DamagedDatabase, UnknownUpload, WrongOffset, is_full, why_not
 from palestra.errors import Forbidden, Missing, PalestraError, Refused, SignedOut, TooOften, UnknownName
 from palestra.text import Text, in_language, joined, message, say
 from palestra.web.auth import NO_PAGES, FormRunOut, came_from, is_program, language_of
 from palestra.web.models import ErrorPage, Problem
 from palestra.web.responses.html import page
+from palestra.web.site import NotWell
 from palestra.web.text import validation_told
 
 log = logging.getLogger("palestra.web")
@@ -35,7 +36,8 @@ PROBLEMS = {
         413: "Too much at once.",
         422: "Refused; each fault says what was found and what was expected.",
         429: "Too often. Wait as long as the error says.",
-        503: "The database does not answer. Try again soon.",
+        503: "The database does not answer, or cannot be written; the error says why. Try again soon.",
+        507: "The server's disk is full. Nothing that was acknowledged is lost; try again later.",
     }.items()
 }
 
@@ -100,6 +102,8 @@ def _status(error: Exception) -> int:
             return 403
         case Missing() | UnknownUpload() | UnknownName():
             return 404
+        case NotWell() | DamagedDatabase():
+            return 503
         case PalestraError():
             return 409
         case ValidationException():
@@ -108,8 +112,10 @@ def _status(error: Exception) -> int:
             return 400  # nobody reads it, and nothing of ours has failed
         case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
             return 400
-        case OperationalError():
+        case DBAPIError() if not isinstance(error, IntegrityError | ProgrammingError | DataError):
             return 503
+        case OSError() if is_full(error):
+            return 507
         case HTTPException():
             return error.status_code
         case _:
@@ -124,8 +130,10 @@ def _said(error: Exception) -> Text:
             return _invalid(error)
         case RecursionError() | UnicodeDecodeError() if _is_of_the_body(error):
             return say(UNEXPECTED)
-        case OperationalError():
-            return say("The database does not answer. Try again soon.")
+        case DBAPIError() if not isinstance(error, IntegrityError | ProgrammingError | DataError):
+            return why_not(error)
+        case OSError() if is_full(error):
+            return why_not(error)
         case HTTPException():
             return say(_PLAIN[error.detail]) if error.detail in _PLAIN else error.detail
         case _:
@@ -134,8 +142,7 @@ def _said(error: Exception) -> Text:
 
 UNEXPECTED = message("The request is not what was expected.")
 OUR_FAULT = message("Something failed on our side. The organiser can find out by the number below.")
-_PLAIN = {  # errors that are no PalestraError: what Litestar says where nobody says more, and our check of health
-    "The database does not answer.": message("The database does not answer."),
+_PLAIN = {  # errors that are no PalestraError: what Litestar says where nobody says more
     "Bad Request": message("Bad Request"),
     "Unauthorized": message("Unauthorized"),
     "Forbidden": message("Forbidden"),

@@ -10,5 +10,6 @@ if TYPE_CHECKING:
     from palestra.web.site.rendering import STATIC, render
     from palestra.web.site.setup import PER_ADDRESS, Oidc, Setup
     from palestra.web.site.site import Site, in_thread
+    from palestra.web.site.writes import NotWell
 else:
     __getattr__ = lazy_exports(__name__)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from palestra.contest import Also, Contest, Decide, Viewer
@@ -11,6 +12,7 @@ from palestra.contest.boards import Boards
 from palestra.contest.log import Event, State
 from palestra.contest.storage import Uploads
 from palestra.web.site.setup import Setup
+from palestra.web.site.writes import Writes
 from palestra.web.stream import Feed, Note, Runs
 
 T = TypeVar("T")
@@ -30,6 +32,7 @@ class Site:
     uploads: Uploads = field(init=False)
     doing: dict[str, asyncio.Future[Any]] = field(default_factory=dict)  # see actions/idempotency.py
     runs: Runs = field(init=False)
+    writes: Writes = field(default_factory=Writes)
 
     def __post_init__(self) -> None:
         self.boards = Boards(self.contest)
@@ -45,6 +48,12 @@ class Site:
     @property
     def now(self) -> int:
         return self.contest.now()
+
+    @property
+    def folders(self) -> list[Path]:
+        """Where it keeps files on this machine."""
+        files = self.contest.files.where
+        return [self.setup.spool, *([] if "://" in files else [Path(files)])]
 
     def tell(self, notes: Sequence[Note]) -> None:
         """Pass on what live runs said."""

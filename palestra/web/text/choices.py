@@ -397,6 +397,7 @@ CHOICES: dict[str, dict[str, Message]] = {
         "no_access": message("First ask for access to the data and accept its licence."),
         "quota": message("Your team has used up its submissions for now."),
         "fault_quota": message("Too many of your team's files failed by their own fault."),
+        "ours": message("Several of your team's files failed on our side. The organiser looks into it."),
         "disqualified": message("Your team is disqualified."),
         "not_declared": message("First your captain accepts the declaration of independence."),
         "on_stage": message("Your team is on stage. Another version can be handed in when the next window opens."),

@@ -1,13 +1,14 @@
 """What the organiser's desk is given, from the state and the queue: what goes on now, and who takes part."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 from sqlalchemy import func, select
 
 from palestra import registry
 from palestra.contest import Viewer, frozen_since, is_partial
-from palestra.contest.decisions import organiser
+from palestra.contest.decisions import organiser, ours_left
 from palestra.contest.log import UNDER_WAY, Copy, State, Submission, Team, chain
 from palestra.contest.queue import Order, jobs
 from palestra.contest.rules import Phase, edited, parse_sent, track_of
@@ -47,6 +48,7 @@ def overview(site: Site, language: str = "en") -> dv.DeskPage:
         jobs_more=more,
         workers=tuple(_worker(one, there) for one, there in jobs.workers(site.contest.engine, now)),
         faults=tuple(_faults(state, language)),
+        stalled=tuple(_stalled(state, now)),
         requests=_unanswered(state),
         copies=len(state.copies),
         verifications=sum(_is_unjudged(state, one.team, one.phase) for one in list(state.bundles.values())),
@@ -135,6 +137,15 @@ def _worker(one: jobs.Seen, there: bool) -> dv.Worker:
         busy=one.busy,
         lost=not there,
     )
+
+
+def _stalled(state: State, now: int) -> Iterator[dv.Stalled]:
+    """Teams of which nothing is taken, as too many of their submissions failed on our side."""
+    newest = list(state.submissions.values())[-LOOKED_AT:]
+    for phase, team in sorted({(one.phase, one.team) for one in newest if one.stage == "faulted" and one.team}):
+        count, next_at = ours_left(state, state.phase(phase, now), team, now)
+        if next_at is not None:
+            yield dv.Stalled(state.teams[team].name, phase, count)
 
 
 def _faults(state: State, language: str) -> list[dv.FaultRow]:

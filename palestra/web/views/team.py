@@ -134,6 +134,7 @@ def forms(state: State, phase: Phase, track: Track, viewer: Viewer, home: Path, 
 def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home: Path, now: int) -> v.UploadForm:
     team, most = state.teams.get(viewer.team), upload_limits.most_bytes(home, phase)
     left = submitting.allowance(state, phase, viewer.team, now)
+    _, ours_next_at = submitting.ours_left(state, phase, viewer.team, now)
     name = expected_name(phase.file_name, team.name, now, state.rules(now).zone) if phase.file_name and team else ""
     run = submitting.run_of(state, phase, viewer.team)
     window = run.window_at(now) if run else None
@@ -149,10 +150,10 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
         window_closes=window.closes if window else None,
         quota=phase.quota,
         left=max(left.count - left.used, 0),
-        next_free=left.next_at,
+        next_free=left.next_at or ours_next_at,
         fault_quota=phase.fault_quota,
         fault_left=max(left.fault_count - left.faults_used, 0),
-        refusal=_refusal(state, phase, viewer, left, now),
+        refusal=_refusal(state, phase, viewer, left, now) or ("ours" if ours_next_at is not None else ""),
         state=state_at(phase.opens, phase.closes, now),
         closes=phase.closes,
     )

@@ -124,11 +124,17 @@ def test_own_faults_have_a_cap_of_their_own():
     story.until(MIDNIGHT).submit(team)
 
 
-def test_faults_of_the_platform_never_count():
-    story, team = a_contest(quota=Quota(1, "phase"), fault_quota=Quota(1, "phase"))
-    for _ in range(20):
+def test_faults_of_the_platform_cost_nothing_and_are_not_free_for_ever():
+    """Whoever finds an input that fails here would keep the workers busy with it; the organiser is told."""
+    story, team = a_contest(quota=Quota(1, "phase"), fault_quota=Quota(1, "day"))
+    other = story.team("Beta")
+    for _ in range(submissions.MOST_OURS):
         story.fail(story.submit(team), "platform")
     assert (left(story, team).used, left(story, team).faults_used) == (0, 0)
+    with refused("5 of your submissions failed on our side, and cost you nothing.*The organiser sees it"):
+        story.submit(team)
+    story.submit(other)
+    story.wait(DAY)
     story.submit(team)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -108,6 +109,46 @@ def test_a_file_that_a_careless_reader_lets_through_is_refused_by_the_check(home
     monkeypatch.setattr(registry, "track", lambda name, settings=None: careless)
     (refused,) = do(home.assignment("check", blank)).bodies
     assert isinstance(refused, e.SubmissionRefused) and refused.count == 1
+
+
+@pytest.mark.parametrize(
+    "error", [IndexError("string index out of range"), IsADirectoryError(21, "Is a directory"), OSError("torn")]
+)
+@pytest.mark.parametrize("where", ["read", "inspect"])
+def test_what_a_reader_has_no_words_for_is_a_refusal_and_its_traceback_is_the_organisers(
+    home, blank, monkeypatch, error, where
+):
+    def fail(*given):
+        raise error
+
+    unready = changed_track(registry.track(TRACK), **{where: fail})
+    monkeypatch.setattr(registry, "track", lambda name, settings=None: unready)
+    outcome = do(home.assignment("check", blank))
+    assert outcome.failure is None, "it counts as the contestant's, and is not tried again for nothing"
+    (refused,) = outcome.bodies
+    assert isinstance(refused, e.SubmissionRefused) and "what cannot be read" in refused.faults[0]
+    assert "in fail" in home.files.read(refused.trace).decode() and "in fail" not in refused.faults[0]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), OSError(5, "Input/output error"), MemoryError()]
+)
+def test_a_disk_that_fails_under_a_reader_is_no_contestants_fault(home, blank, monkeypatch, error):
+    def fail(*given):
+        raise error
+
+    unready = changed_track(registry.track(TRACK), read=fail)
+    monkeypatch.setattr(registry, "track", lambda name, settings=None: unready)
+    assert is_ours(do(home.assignment("check", blank)).failure, "in fail")
+
+
+def test_a_zip_with_a_member_without_a_name_is_read_and_not_tried_three_times(tmp_path, tiny):
+    home = Home(tmp_path, "near-eye-live-v1", tiny("near-eye-live-v1"))
+    with zipfile.ZipFile(home.bundle("odd"), "a") as archive:
+        archive.writestr("nameless", "x")
+        archive.infolist()[-1].filename = ""
+    outcome = do(home.assignment("check", tmp_path / "odd.zip"))
+    assert outcome.failure is None and isinstance(outcome.bodies[0], e.SubmissionAccepted)
 
 
 def test_a_board_that_has_nothing_to_be_ordered_by_is_the_organisers_to_mend(home, blank, monkeypatch):

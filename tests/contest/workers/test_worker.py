@@ -364,6 +364,51 @@ def test_an_outcome_outlives_a_database_that_does_not_answer(engine, book, clock
     assert set(waits) == {POLL_S}
 
 
+def test_a_worker_on_a_full_disk_waits_and_goes_on_when_there_is_room(engine, book, make, caplog):
+    """Else it would fail each job three times in half a minute, and nobody's submission would be scored."""
+    queue(engine, "a")
+    full, hands = [Words("only 3 MB are free", "仅剩 3 MB")], Hands()
+    worker = make(hands, room=lambda: full[0] if full else Words())
+    for _ in range(5):
+        assert not worker.step()
+    assert state_of(engine, "a") == "queued" and hands.given == {}
+    assert [record.getMessage() for record in caplog.records].count("ada: no job is begun: only 3 MB are free") == 1
+    full.clear()
+    assert keys(worker.step().taken) == ["a"]
+    assert "it goes on" in caplog.text
+
+
+@pytest.mark.parametrize("where", ["begin", "settle"])
+def test_a_disk_that_fills_up_while_something_is_written_down_ends_no_worker(engine, book, clock, where):
+    queue(engine, "a")
+    full = [OSError(28, "No space left on device")] * 2
+
+    def fails(step):
+        def do_so(*given):
+            if where == step and full:
+                raise full.pop()
+            return book.settle(*given) if step == "settle" else given[0]
+
+        return do_so
+
+    hands, waits = Hands(), []
+    worker = Worker(
+        engine, {"score": hands}, do, fails("settle"), clock, begin=fails("begin"), wait=lambda seconds: pause(seconds)
+    )
+
+    def pause(seconds):
+        assert len(waits) < 20, "it waits for ever"
+        waits.append(seconds)
+        clock.advance(60_000)  # a lease that was taken in vain runs out
+        if "a" in hands.given and not hands.given["a"].done():
+            hands.given["a"].set_result("kept")
+        elif state_of(engine, "a") == "done":
+            worker.stop()
+
+    worker.run()
+    assert state_of(engine, "a") == "done" and not full
+
+
 def test_an_outcome_waits_until_a_clock_that_was_set_ahead_is_right_again(engine, book, clock):
     """Else the worker would end, and the next one would take the wrong time for the right one."""
     queue(engine, "a")

@@ -212,6 +212,19 @@ def test_a_constant_neutral_scores_4_of_28_videos(data):
     assert truth.height / 18 == pytest.approx(1780, rel=0.01)
 
 
+def test_a_film_without_a_scored_second_counts_nothing(data):
+    """The document divides by 28. Whoever's recording lacks a film must not gain by it."""
+    truth = TRACK.truth(data)
+    rows = TRACK.score(truth.with_columns(label="truth_label"))
+    first = truth["person"][0]
+    lacking = rows.filter(~((pl.col("person") == first) & pl.col("video").is_in([3, 17])))
+    people = truth["person"].n_unique()
+    found = TRACK.ranks.reduce(lacking, score.whole(lacking))[0]
+    assert found == pytest.approx((people - 1 + 26 / 28) / people, abs=1e-12)
+    one = lacking.filter(pl.col("video") == 5)
+    assert TRACK.ranks.reduce(one, score.whole(one))[0] == 1.0, "in a table by film each stands for itself"
+
+
 def test_truth_as_answers_scores_exactly_one(data):
     result = score.score(TRACK, score.load(TRACK, data), perfect(data), "truth").result
     assert {name: found.value for name, found in result.metrics.items()} == {

@@ -51,7 +51,7 @@ def ask(program, packet, due):
 
 
 def accuracy(data, answers):
-    """Mean over people of the mean over films of the share of right seconds."""
+    """Mean over people of the mean over all films of the share of right seconds; a film without any counts 0."""
     of_people = {}
     for file in recordings.people(data / "test").values():
         right = {}
@@ -59,7 +59,7 @@ def accuracy(data, answers):
             if film is not None:
                 answer = answers.get(f"{file.stem}/{number:05d}")
                 right.setdefault(film, []).append(answer == recordings.LABELS[film])
-        of_people[file.stem] = np.mean([np.mean(seconds) for seconds in right.values()])
+        of_people[file.stem] = sum(np.mean(seconds) for seconds in right.values()) / len(recordings.LABELS)
     return of_people
 
 

@@ -82,7 +82,7 @@ def eyeballs(data: Path, person: int) -> Head:
 def check_rotation(where: Text, rotation: Floats) -> None:
     """Refuse what is no rotation: its rows must be at right angles, of length one, and not mirrored."""
     off = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
-    if off > ROTATION_WITHIN:
+    if not off <= ROTATION_WITHIN:  # NaN, of numbers that overflow, is off as well
         refuse(
             where,
             say("a matrix whose RᵀR is off the identity by {off:.3g}", off=off),

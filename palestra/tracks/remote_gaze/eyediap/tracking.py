@@ -176,9 +176,10 @@ def _parsed(text: bytes, fields: tuple[str, ...], skip: int = 0) -> pl.DataFrame
 
 def _uneven(file: Path, body: bytes, fields: tuple[str, ...]) -> pl.DataFrame:
     """The same, row by row in two heaps: those of the right length are parsed, of the others the number alone."""
-    if not body:
+    rows_as_text = decode_text(body, file).splitlines()
+    if not rows_as_text:  # nothing, or a byte order mark alone
         refuse(str(file), say("no rows"), say("a header, then one row per frame"))
-    lines = pl.Series(decode_text(body, file).splitlines()).str.replace_all(r"\s", "").str.strip_suffix(";")
+    lines = pl.Series(rows_as_text).str.replace_all(r"\s", "").str.strip_suffix(";")
     whole = lines.str.count_matches(";", literal=True) == len(fields)
     number = lines.str.split(";").list.first().cast(pl.Float64, strict=False)
     if number.null_count():
@@ -239,10 +240,11 @@ def _refuse_infinite(file: Path, table: pl.DataFrame, fields: tuple[str, ...]) -
 def _check_rotations(file: Path, numbers: Sequence[NDArray[np.float64]], known: NDArray[np.bool_]) -> None:
     """RRᵀ is the identity, and the third row the cross product of the others; nothing is asked of unknown frames."""
     a, b, c, d, e, f, g, h, i = numbers
-    lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
-    angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
-    off = np.maximum.reduce([np.abs(part) for part in (*lengths, *angles)])
-    mirrored = (b * f - c * e) * g + (c * d - a * f) * h + (a * e - b * d) * i < 0
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are infinitely far off
+        lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
+        angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
+        off = np.fmax.reduce([np.abs(part) for part in (*lengths, *angles)])
+        mirrored = (b * f - c * e) * g + (c * d - a * f) * h + (a * e - b * d) * i < 0
     wrong = np.flatnonzero(known & ((off > ROTATION_WITHIN) | mirrored))
     if wrong.size:
         at = int(wrong[0])

@@ -296,3 +296,15 @@ def test_a_frame_with_two_states_is_refused(data):
     file = state_file(data)
     file.write_text(file.read_text().replace("4\tOK", "3\tOK", 1))
     assert "more than once" in refusal(states_of, data)
+
+
+def test_a_rotation_whose_numbers_overflow_is_none(data):
+    row = "1;" + ";".join(["1e200"] * 9) + ";0;0;0"
+    edit(data, SCREEN, "head_pose.txt", with_line(2, row))
+    assert "a rotation" in refusal(eyediap.tracking, data, eyediap.name_of(SCREEN), "head_pose")
+
+
+def test_a_byte_order_mark_in_the_place_of_rows_is_refused(data):
+    path = data / "Data" / SCREEN / "eye_tracking.txt"
+    path.write_bytes(b"Eyes tracking: frame;RGB\n\xef\xbb\xbf\n")
+    assert "no rows" in refusal(eyediap.tracking, data, eyediap.name_of(SCREEN), "eye_tracking")
