@@ -350,7 +350,7 @@ class _Hall:
         if not isinstance(self.clock, VirtualClock):
             return [entry.line for entry in self.entries]
         clock = self.clock
-        lines = [line_of(entry, clock, self.order.patience_s) for entry in self.entries]
+        lines: list[Line] = [line_of(entry, clock, self.order.patience_s) for entry in self.entries]
         for program in self._programs().values() if len(self.entries) > 1 else ():
             program.hold()
         return lines

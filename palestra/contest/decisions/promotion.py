@@ -151,6 +151,6 @@ def promoted_with(state: State, phase: Phase, team: str) -> Submission | None:
         before = state.phase(made.phase)
         sent = team in made.since and team in state.of_team.get(before.id, {})
         if made.to == phase.id and sent and track_of(before).live:
-            entry = entry_of(state, before, track_of(before), team, made.at, "whole")
+            entry = entry_of(state, before, team, made.at, "whole")
             return state.submission(entry.submission) if entry and entry.submission else None
     return None

@@ -91,7 +91,7 @@ def connect(url: str, read_only: bool = False) -> Engine:
             )
     except (ValueError, ArgumentError) as error:
         raise PalestraError(say("{url}: not the address of a database ({error}).", url=url, error=error)) from None
-    options = {"timeout": BUSY_S, "check_same_thread": False}
+    options: dict[str, Any] = {"timeout": BUSY_S, "check_same_thread": False}
     if read_only:
         file = str(address.database)
         return _begins(
