@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     from palestra.entrants import bundle, open, websocket_messages
     from palestra.entrants.bundle import PROGRAM
     from palestra.entrants.open import Called, Entry, Terms
-    from palestra.entrants.socket_frames import MOST_NUMBERS, Frame, Header, Receiver, send
+    from palestra.entrants.socket_frames import LONGEST_TEXT, MOST_NUMBERS, Frame, Header, Receiver, send
 else:
     __getattr__ = lazy_exports(__name__)
