@@ -53,7 +53,9 @@ class Serve:
 def site_of(serve: Serve) -> Site:
     secure = serve.address.startswith("https://")
     place, address = serve.place, serve.address.rstrip("/")
-    return Site(place.open(), Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file))
+    contest = place.open()
+    slips = place.look_at_tracks(contest)
+    return Site(contest, Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file, slips=slips))
 
 
 def run(serve: Serve, told: Callable[[str], None]) -> None:
@@ -98,6 +100,7 @@ def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
         f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet."
         for phase in without_data(serve.place, site.contest)
     ]
+    bare += [f"{phase}: nothing can be scored in it. {slip}" for phase, slip in site.setup.slips.items()]
     return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk), *bare]
 
 
