@@ -5,9 +5,8 @@ import traceback
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -22,7 +21,7 @@ from palestra.executors import INTERRUPTED, answer_signals, came_of_stopping, ra
 class Commands(TyperGroup):
     """The commands. Where tracks lie may be said after one as well as before it."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         front: list[str] = []
         rest = list(args)
         end = rest.index("--") if "--" in rest else len(rest)

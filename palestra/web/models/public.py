@@ -213,6 +213,7 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     limited_by_data: bool = False
     file_name: str = ""  # as it must be, with the team and the date filled in; empty: any
     allow_missing: bool = False
+    live: bool = False  # a program that plays, and no file with answers
     quota: Quota | None = None  # null: as often as one likes
     left: int = 0
     next_free: int | None = None  # when one more is free, if none is left

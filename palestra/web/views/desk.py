@@ -167,7 +167,7 @@ def runs(site: Site, phase_id: str) -> dv.RunsDeskPage:
     earlier = [run for run in list(state.runs.values()) if run.phase == phase_id]
     pages = [live.run_page(site, run.id, ORGANISER) for run in sorted(earlier, key=lambda run: -run.at)]
     return dv.RunsDeskPage(
-        phase=_phase(state, phase, now, 0),
+        phase=_phase(site, phase, now, 0),
         bundles=tuple(_bundles(state, phase)),
         running=next((run.id for run in list(state.runs.values()) if not run.outcome), ""),
         runs=tuple(page for page in pages if page),

@@ -137,6 +137,7 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
         limited_by_data=most is not None and most < phase.limit_bytes,
         file_name=name,
         allow_missing=phase.allow_missing,
+        live=track.live,
         quota=phase.quota,
         left=max(left.count - left.used, 0),
         next_free=left.next_at,
