@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 import polars as pl
 
 from palestra.authoring import Slip, blame, guarded, home_of, of_error, place_of
+from palestra.entrants.runner.answers import told
 from palestra.errors import PalestraError, Refused, brief
 from palestra.records import Order, Sitting, Tick, Track
-from palestra.scoring import collect, most_bytes, score
+from palestra.scoring import collect, most_bytes, require_scored, require_template, score
 
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
 
@@ -25,10 +27,29 @@ ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-v\d+")
 def check_track(track: Track, data: Path) -> None:
     """Raise a PalestraError that says which promise of a track is broken, on a data set of it: with the file and line
     that break it, and what to do."""
+    with _told(guarded(track, home_of(track))) as known:
+        _check(known, data)
+
+
+def check_start(track: Track, data: Path) -> None:
+    """The cheap part of the contract, before anybody hands anything in: the tables agree, the template is read back and
+    has a score."""
+    with _told(guarded(track, home_of(track))) as known:
+        sheet = _load(known, data)
+        if known.blank is None:
+            return
+        _check_blank(known, sheet.trials)
+        _check_template(known, sheet)
+        if not known.match:
+            score.score(known, sheet, known.blank(sheet.trials), "template")
+
+
+@contextmanager
+def _told(track: Track) -> Iterator[Track]:
+    """What goes wrong with a track, as a PalestraError."""
     home = home_of(track)
-    track = guarded(track, home)
     try:
-        _check(track, data)
+        yield track
     except PalestraError:
         raise
     except Slip as slip:
@@ -46,22 +67,28 @@ def _check(track: Track, data: Path) -> None:
     _require(track, len(set(names)) == len(names), "the names of its metrics differ", "metrics", "Rename one.")
     ways = "Give files=FileAnswers(…), stream=StreamAnswers(…), episode=EpisodeAnswers(…) or match=RefereedMatch(…)."
     _require(track, bool(track.arrives), "it says how answers arrive", "TRACK", ways)
-    with _refusals(track, "trials", f"{data} cannot be read as its data"):
-        trials, truth = track.trials(data), track.truth(data)
-    _check_tables(track, trials, truth)
+    sheet = _load(track, data)
+    trials, truth = sheet.trials, sheet.truth
     _check_blank(track, trials)
-    answers = _perfect(track, trials, truth)
-    if answers is not None:
-        _check_scoring(track, data, answers)
-    if track.writes and track.blank:
-        with _refusals(track, "files.read", "its reader refuses the template that it writes"):
-            _check_files(track, trials)
+    if track.writes and track.blank:  # before scores are computed from what a template has
+        _check_template(track, sheet)
+        _check_files(track, trials)
         _check_reader(track, trials)
     if track.stream:
-        _check_stream(track, data, trials)
+        _check_stream(track, data, sheet)
+    answers = _perfect(track, trials, truth)
+    if answers is not None:
+        _check_scoring(track, sheet, answers)
     if track.episode:
         _check_episode(track, data, trials)
     _check_plan(track)
+
+
+def _load(track: Track, data: Path) -> score.Sheet:
+    with _refusals(track, "trials", f"{data} cannot be read as its data"):
+        trials, truth = track.trials(data), track.truth(data)
+    _check_tables(track, trials, truth)
+    return score.load(track, data)
 
 
 def _require(track: Track, holds: bool, promise: str, field: str = "TRACK", remedy: str = "", name: str = "") -> None:
@@ -124,6 +151,28 @@ def _check_blank(track: Track, trials: pl.DataFrame) -> None:
     _require(track, blank.width > 1, "`blank` has a column for the answer", "blank", "Add it beside `trial`.")
 
 
+def _check_template(track: Track, sheet: score.Sheet) -> None:
+    """The reader takes the template that the track writes."""
+    try:
+        require_template(track, sheet.trials)
+    except Slip as slip:
+        if isinstance(slip.__cause__, Refused):
+            _require_names(track, sheet, str(slip.__cause__.faults[0]))
+        raise
+
+
+def _require_names(track: Track, sheet: score.Sheet, why: str) -> None:
+    """Where names of answers do not agree, those of the truth say which one is misspelt."""
+    if track.blank is None:
+        return
+    meant = {name.removeprefix("truth_") for name in sheet.truth.columns if name.startswith("truth_")}
+    given = set(track.blank(sheet.trials.head(1)).columns) - {"trial"}
+    for name in sorted(given - meant):
+        if near := get_close_matches(name, meant - given, n=1):
+            promise = f"`blank` names what is answered; {name!r} is not taken ({why})"
+            _require(track, False, promise, "blank", f"Call it {near[0]!r}, as truth_{near[0]} says.")
+
+
 def _check_reader(track: Track, trials: pl.DataFrame) -> None:
     """What a reader reads has the columns of the template."""
     if track.writes is None or track.blank is None:
@@ -159,21 +208,27 @@ def _check_plan(track: Track) -> None:
 
 
 def _perfect(track: Track, trials: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame | None:
-    """The truth as answers, where `truth_<name>` columns say how answers look; else the template's answers."""
+    """The truth as answers, where columns `truth_<name>` have what `<name>` is in the template; else the template's
+    answers."""
     named = [name for name in truth.columns if name.startswith("truth_")]
     if track.blank:
         blank = track.blank(trials)
         answer_columns = [name for name in blank.columns if name != "trial"]
-        if all(f"truth_{name}" in named for name in answer_columns):
+        if all(f"truth_{name}" in named and _alike(truth, blank, name) for name in answer_columns):
             return truth.select("trial", **{name: pl.col(f"truth_{name}") for name in answer_columns})
         return blank
     return truth.select("trial", **{name.removeprefix("truth_"): pl.col(name) for name in named}) if named else None
 
 
-def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
-    sheet = score.load(track, data)
+def _alike(truth: pl.DataFrame, blank: pl.DataFrame, name: str) -> bool:
+    kinds = truth.schema[f"truth_{name}"], blank.schema[name]
+    return kinds[0] == kinds[1] or all(kind.is_numeric() for kind in kinds)
+
+
+def _check_scoring(track: Track, sheet: score.Sheet, answers: pl.DataFrame) -> None:
     error = track.display.error
     scores = score.score_trials(track, sheet, answers)
+    require_scored(track, sheet.data, sheet.truth, scores)
     each = "Let it add columns to the rows that it gets: rows.with_columns(…)."
     kept = scores["trial"].equals(sheet.truth["trial"])
     _require(track, kept, "`score` gives back every row that it gets, in their order", "score", each)
@@ -188,6 +243,7 @@ def _check_scoring(track: Track, data: Path, answers: pl.DataFrame) -> None:
     _require(track, order, "the order of answers does not matter", "score", each)
     plain = track.blank(sheet.trials) if track.blank else answers  # answers that differ from the truth
     guessed = score.score_trials(track, sheet, plain)
+    require_scored(track, sheet.data, sheet.truth, guessed)
     _check_rows(track, sheet, plain, guessed)
     gone = score.score_trials(track, sheet, answers.clear())
     _require(track, gone.height == scores.height, "a trial without an answer keeps its row", "missing", each)
@@ -331,13 +387,14 @@ def _check_episode(track: Track, data: Path, trials: pl.DataFrame) -> None:
     _require(track, list(left[0]) == columns, "an answer that is heard has the columns of `blank`, in their order")
 
 
-def _check_stream(track: Track, data: Path, trials: pl.DataFrame) -> None:
+def _check_stream(track: Track, data: Path, sheet: score.Sheet) -> None:
     """What is sent asks for every trial once, in order, and says how much it is."""
     if track.stream is None or track.hear is None or track.blank is None:
         _require(
             track, False, "a live track has `hear` and `blank`", "stream", "blank(trials) says what answers look like."
         )
         return
+    trials = sheet.trials
     asked: list[str] = []
     for sitting in track.stream.sittings(data):
         asked += _asked_by(track, sitting)
@@ -352,23 +409,41 @@ def _check_stream(track: Track, data: Path, trials: pl.DataFrame) -> None:
         else f"It asks for {len(asked)} of {len(known)}."
     )
     _require(track, asked == known, each, "stream.sittings", remedy)
-    answer = track.blank(trials.head(1)).drop("trial").row(0)
+    blank = track.blank(trials.head(1)).drop("trial")
+    answer = blank.row(0)
+    said = told(answer[0] if len(answer) == 1 else list(answer))  # as the class of a contestant may say it
+    kinds = "An answer is a number, a text, a boolean, or a list of these."
+    given = f"what `blank` has is an answer that a program can give ({', '.join(map(str, blank.dtypes))} is none)"
+    _require(track, "answer" in said, given, "blank", kinds)
     try:
-        heard = track.hear(answer[0] if len(answer) == 1 else list(answer))
+        heard = track.hear(said["answer"])
     except ValueError as error:
         why = f"what `blank` has is an answer that `hear` takes ({brief(error)})"
         _require(track, False, why, "stream.hear", "Let them agree.")
         return
     same = "an answer that is heard has the columns of `blank`, in their order"
-    _require(track, tuple(heard.values()) == answer, same, "stream.hear", f"It gave {heard}.")
-    refused: tuple[Any, ...] = (None, "x", True, [], {}, [None], float("nan"), [float("inf")] * 9, b"x")
-    for nonsense in refused:
+    if list(heard) != blank.columns:
+        _require_names(track, sheet, f"`hear` gives {', '.join(heard)}")
+    agrees = list(heard) == blank.columns and tuple(heard.values()) == answer
+    _require(track, agrees, same, "stream.hear", f"It gave {heard}.")
+    for nonsense in _nonsense(blank):
         try:
             track.hear(nonsense)
         except ValueError:
             continue
         why = f"what is no answer is refused by `hear` with a ValueError; {nonsense!r} was not"
-        _require(track, False, why, "stream.hear", "Look at the type first: to Python, True is an int.")
+        bools = "to Python, True is an int. Where True and False are answers, `blank` has a Boolean column."
+        _require(track, False, why, "stream.hear", f"Look at the type first: {bools}")
+
+
+def _nonsense(blank: pl.DataFrame) -> Iterator[Any]:
+    """What is no answer to a track with such a template."""
+    yield from (None, [], {}, [None], float("nan"), [float("inf")] * 9, b"x")
+    kinds = blank.dtypes
+    if pl.Boolean not in kinds:
+        yield True
+    if not any(kind in (pl.String, pl.Categorical, pl.Enum) for kind in kinds):
+        yield "x"
 
 
 def _asked_by(track: Track, sitting: Sitting) -> list[str]:

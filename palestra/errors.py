@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from palestra.text import Text, Words, in_language, joined, say, say_as
+from palestra.text import Text, Words, in_language, joined, say, say_as, sentences
 
 SHOWN = 20  # faults that are shown one by one; the rest are counted
 LONGEST_NOTE = 200  # letters of what a program says itself
@@ -58,8 +58,11 @@ class TooOften(PalestraError):
 class UnknownName(PalestraError):
     """A name that nothing here has."""
 
-    def __init__(self, kind: Text, name: str, known: Iterable[str], unusable: Iterable[Text] = ()) -> None:
+    def __init__(
+        self, kind: Text, name: str, known: Iterable[str], unusable: Iterable[Text] = (), more: Text = ""
+    ) -> None:
         missing = say("There is no {kind} {name!r}. {hint}", kind=kind, name=_cut(name), hint=known_names(name, known))
+        missing = sentences(missing, more)
         others = [say("Could not be loaded: {why}", why=why) for why in unusable]  # it may be one of these
         super().__init__(joined([missing, *others], "\n"))
 

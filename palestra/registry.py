@@ -90,6 +90,11 @@ def add_folder(folder: Path) -> None:
         raise PalestraError(
             say("--tracks-dir {folder}: {found}; expected a folder with track files.", folder=folder, found=found)
         )
+    inside = folder / "tracks"
+    if not any(folder.glob("*.py")) and inside.is_dir():
+        raise PalestraError(
+            say("--tracks-dir {folder}: no track files there. Did you mean {inside}?", folder=folder, inside=inside)
+        )
     known = [part for part in os.environ.get(OUTSIDE, "").split(os.pathsep) if part]
     os.environ[OUTSIDE] = os.pathsep.join([*known, str(folder.resolve())])
 
@@ -223,8 +228,9 @@ def _source(track_id: str) -> Source:
         return found.sources[track_id]
     if track_id in found.broken:
         raise BrokenTrack(found.broken[track_id])
-    kind = say("track (one outside the package needs --tracks-dir)")
-    raise UnknownName(kind, track_id, found.sources, [*found.broken.values(), *found.skipped.values()])
+    unusable = [*found.broken.values(), *found.skipped.values()]
+    hint = say("A track from outside Palestra needs --tracks-dir.")
+    raise UnknownName(say("track"), track_id, found.sources, unusable, hint)
 
 
 def _find() -> Found:

@@ -14,8 +14,12 @@ import pytest
 
 from palestra import registry
 from palestra.authoring.new_track import STARTER
+from palestra.contest.log import events as e
 from palestra.contest.rules import template
 from palestra.contest.setup import Place, pack_data
+from palestra.errors import PalestraError
+from palestra.web.site import Setup, Site
+from palestra.web.views import desk
 from tests.slipped import slipped
 
 NUMBERS = itertools.count()  # modules are imported once under a name
@@ -35,7 +39,7 @@ class Slip:
     live: bool = False
     data: tuple[str, str, str] | None = None  # file, old, new: where the slip is one of the data
     gone: str = ""  # a file of the data that is not there
-    word: str = "check"  # or "score"
+    word: str = "check"  # "score", or "validate": what `palestra check` does
 
 
 PLAN = """
@@ -90,8 +94,15 @@ SLIPS = [
     Slip("no truth at all", TRUTH, TRUTH + ".clear()", "def truth(", "its truth are not empty", "Look at the files"),
     Slip("truth of a trial that is none", TRUTH, TRUTH, "def truth(", "every trial of the truth is a trial",
          "The trials lack ['ann-9']", data=("truth/trials.csv", "ann-1,", "ann-9,")),
-    Slip("truth without its value", TRUTH, TRUTH, 'Metric("mean_error"', "its ranking metric is a number",
-         "['ann-1'] have no score: is their truth there?", data=("truth/trials.csv", "ann-1,0.0", "ann-1,")),
+    *(Slip(f"{what}, by {word}", TRUTH, TRUTH, "def truth(",
+           f"in its truth, truth_x_cm of 'ann-1' is {found}, expected", "truth/trials.csv:2. Then run",
+           data=("truth/trials.csv", "ann-1,0.0", f"ann-1,{value}"), word=word)
+      for what, value, found in (("truth without its value", "", "nothing"), ("truth that is NaN", "NaN", "nan"),
+                                 ("a text among the numbers of the truth", "many", "'many'"))
+      for word in ("check", "score")),
+    *(Slip(f"truth that is called as answers are, by {word}", TRUTH, TRUTH, "def truth(",
+           "its truth has the column 'x_cm', which is what answers are called", "Call it 'truth_x_cm'",
+           data=("truth/trials.csv", "trial,truth_x_cm", "trial,x_cm"), word=word) for word in ("check", "score")),
     Slip("trials that show the truth", TRIALS, TRIALS + ".join(truth(data), on='trial')", "def trials(",
          "show to contestants (both have ['truth_x_cm'])", "Select the public columns alone"),
     Slip("a file of the data that is not there", TRUTH, TRUTH, TRUTH, "FileNotFoundError",
@@ -114,12 +125,26 @@ SLIPS = [
     Slip("the same, while a submission is scored", 'mean_of("error")', 'mean_of("eror")', 'mean_of("eror")',
          'ColumnNotFoundError: "eror" not found', "Name a column that the table has", word="score"),
     Slip("missing without the error", 'missing={"error": 50}', 'missing={"eror": 50}', 'missing={"eror"',
-         "what a trial without an answer scores (error has no value)", "Give missing={…} a value for error"),
+         "`missing` has 'eror', expected columns that `score` adds", "Give it a value for 'error'"),
+    Slip("the same, while a whole submission is scored", 'missing={"error": 50}', 'missing={"eror": 50}',
+         'missing={"eror"', "`missing` has 'eror', expected columns that `score` adds", "Give it a value for 'error'",
+         word="score"),
     Slip("no answer that costs nothing", 'missing={"error": 50}', 'missing={"error": 0}', 'missing={"error": 0}',
          "no answer at all is no better than answers", "cost at least as much as the worst answer"),
     # Answers
-    Slip("a reader that fails", READ, "return pl.read_csv(file).select('x')", "def answers(",
-         "its reader refuses the template that it writes", "Correct the reader"),
+    Slip("a reader that fails", READ, "return pl.read_csv(file).select('x')",
+         "return pl.read_csv(file)", "answers fails with ColumnNotFoundError", "Refuse a faulty file in words"),
+    *(Slip(f"a reader that is called wrongly, by {word}", READ, READ.replace('columns={"x_cm": pl.Float64}, ', ""),
+           READ.replace('columns={"x_cm": pl.Float64}, ', ""), "missing 1 required positional argument: 'columns'",
+           "Give it every argument", word=word) for word in ("check", "score", "validate")),
+    *(Slip(f"a misspelt column in the reader, by {word}", READ, READ.replace("x_cm", "x_cn"), "def answers(",
+           "its reader refuses the template", "let columns and types agree", word=word)
+      for word in ("score", "validate")),
+    Slip("a misspelt column in the template", BLANK, BLANK.replace("x_cm", "x_cn"), "blank=lambda",
+         "'x_cn' is not taken", "Call it 'x_cm', as truth_x_cm says"),
+    *(Slip(f"the same, by {word}", BLANK, BLANK.replace("x_cm", "x_cn"), "def answers(",
+           "its reader refuses the template", "let columns and types agree", word=word)
+      for word in ("score", "validate")),
     Slip("a reader of other columns", READ, READ + '.rename({"x_cm": "x"})', "def answers(",
          "found no column x_cm", "Correct the reader"),
     Slip("a reader of other types", READ, READ + '.cast({"x_cm": pl.Boolean})', "def answers(",
@@ -131,6 +156,10 @@ SLIPS = [
     Slip("a lambda that other processes cannot be sent", LAST, LAST + PLAN, "write=lambda",
          "can be sent to another process", "Use functools.partial with a function of the module"),
     # Streams
+    Slip("a template that no program can answer with", "pulse=pl.lit(0, pl.Int64)", "pulse=pl.lit(None, pl.Int64)",
+         "blank=lambda", "is an answer that a program can give", "a number, a text, a boolean, or a list", live=True),
+    Slip("a misspelt column in a live template", "pulse=pl.lit(0", "pulze=pl.lit(0", "blank=lambda",
+         "'pulze' is not taken (`hear` gives pulse)", "Call it 'pulse', as truth_pulse says", live=True),
     Slip("ticks out of order", YIELD, "yield Tick(-float(second),", "def ticks(", "in the order in which they are due",
          "Sort them by due_s", live=True),
     Slip("a tick for a trial that is none", "trial, deadline_s=0.5", "'x' + trial, deadline_s=0.5", "def sittings(",
@@ -182,8 +211,14 @@ def line_of(file: Path, piece: str) -> int:
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.what)
 def test_a_slip_is_told_with_track_file_line_and_remedy(slip, folder, cli):
     track_id, file = write(slip, folder)
-    if slip.word == "score":
-        ran = cli("score", track_id, folder / "answers.csv", "--data", folder / "data")
+    if slip.word != "check":
+        ran = cli(
+            {"score": "score", "validate": "check"}[slip.word],
+            track_id,
+            folder / "answers.csv",
+            "--data",
+            folder / "data",
+        )
     else:
         ran = cli("tracks", track_id, "--check", "--data", f"{track_id}={folder / 'data'}")
         if "id=" in slip.at:  # it is found under the id that it has
@@ -282,14 +317,156 @@ def test_a_slip_in_a_folder_of_data_is_told_by_check_and_score_alike(folder, cli
         assert ran.code == 1 and f"{track_id}: {place}: trials fails with AttributeError" in ran.err
 
 
+def contest_of(folder: Path, track_id: str) -> Place:
+    text = template([track_id], 1_660_000_000_000, "UTC")
+    text = text.replace(f'data = "data/{track_id.removesuffix("-v1")}"', 'data = "data"')
+    (folder / "contest.toml").write_text(text)
+    return Place(folder / "contest.toml")
+
+
 def test_what_cannot_be_packed_is_told_and_holds_up_nothing_else(folder):
-    track_id, place = slipped(folder, TRUTH, "return data.truth()")
-    (folder / "contest.toml").write_text(template([track_id], 1_660_000_000_000, "UTC").replace(
-        f'data = "data/{track_id.removesuffix("-v1")}"', 'data = "data"'))  # fmt: skip
-    home, said = Place(folder / "contest.toml"), []
+    track_id, place = slipped(folder, TRUTH, TRUTH)
+    home, said = contest_of(folder, track_id), []
     contest = home.open()
+    (folder / "data/truth/trials.csv").write_text("")
     pack_data(home, contest, said.append)
     told = [line for line in said if "cannot be packed" in line]
-    assert told and f"{track_id}: {place}: truth fails with AttributeError" in told[-1]
+    assert told and f"{track_id}: {place}: truth fails with NoDataError" in told[-1]
     assert list(contest.state.packs[contest.state.rules().phases[0].id]) == ["starter", "truth"]
     contest.engine.dispose()
+
+
+# What keeps the contract
+
+
+LIVE_TEXTS = {
+    "answer not in (0, 1)": "answer not in ('yes', 'no')",
+    "type(answer) is not int": "type(answer) is not str",
+    "pulse=pl.lit(0, pl.Int64)": 'pulse=pl.lit("no")',
+    'return rows.with_columns(error=(pl.col("pulse") - pl.col("truth_pulse")).abs())':
+        'return rows.with_columns(error=((pl.col("pulse") == "yes") != (pl.col("truth_pulse") == 1)).cast(pl.Int32))',
+}  # fmt: skip
+LIVE_BOOLEANS = {
+    "answer not in (0, 1)": "False",
+    "type(answer) is not int": "type(answer) is not bool",
+    "pulse=pl.lit(0, pl.Int64)": "pulse=pl.lit(False)",
+    'return rows.with_columns(error=(pl.col("pulse") - pl.col("truth_pulse")).abs())':
+        'return rows.with_columns(error=(pl.col("pulse") != (pl.col("truth_pulse") == 1)).cast(pl.Int32))',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"), [(LIVE_TEXTS, "'yes' if {} else 'no'"), (LIVE_BOOLEANS, "bool({})")], ids=["texts", "booleans"]
+)
+def test_texts_and_booleans_keep_the_contract_with_truth_of_numbers_and_are_played(changes, said, folder, cli):
+    track_id, _ = slipped(folder, YIELD, YIELD, live=True)
+    for file, pairs in (
+        (folder / f"{track_id.replace('-', '_')}.py", changes),
+        (folder / "bundle/Algorithm/MyAlgorithm.py",
+         {"int(self.samples.max() > 0.4)": said.format("self.samples.max() > 0.4")}),
+    ):  # fmt: skip
+        text = file.read_text()
+        for old, new in pairs.items():
+            assert old in text
+            text = text.replace(old, new)
+        file.write_text(text)
+    ran = cli("tracks", track_id, "--check", "--data", folder / "data")
+    assert f"{track_id}: keeps the contract" in ran.err, ran.err
+    words = ("--data", folder / "data", "--pace", "fast", "--run", folder / "run", "--json")
+    ran = cli("play", track_id, folder / "bundle", *words)
+    assert ran.code == 0 and ran.json["metrics"]["error_rate"]["value"] == 0, ran.err
+
+
+def test_truth_that_lacks_a_trial_is_told_by_check_and_score(folder, cli):
+    track_id, _ = slipped(folder, TRUTH, TRUTH)
+    truth = folder / "data/truth/trials.csv"
+    truth.write_text(truth.read_text().replace("ann-2,-14.1\n", ""))
+    told = "29 of 30 trials have truth and are scored; the others ('ann-2') do not count."
+    ran = cli("tracks", track_id, "--check", "--data", folder / "data")
+    assert ran.code == 0 and f"{track_id}: keeps the contract. {told}" in ran.err
+    assert told in cli("score", track_id, folder / "answers.csv", "--data", folder / "data").err
+
+
+# Where the check finds its data, and what it says without
+
+
+def test_the_check_finds_the_data_that_a_new_track_has_beside_it(tmp_path, cli, monkeypatch):
+    monkeypatch.setenv(registry.OUTSIDE, "")
+    folder = tmp_path / f"beside-{next(NUMBERS)}"
+    name = folder.name
+    assert cli("new-track", name, folder).code == 0
+    ran = cli("tracks", f"{name}-v1", "--check", "--tracks-dir", folder / "tracks")
+    assert ran.code == 0 and f"{name}-v1: keeps the contract" in ran.err
+    shutil.move(folder / "data", folder / "elsewhere")
+    ran = cli("--tracks-dir", folder / "tracks", "tracks", f"{name}-v1", "--check")
+    assert ran.code == 1 and "not checked, for it makes no data of its own" in ran.err
+    ran = cli("tracks", "--check", "--data", folder / "elsewhere" / name)
+    assert ran.code == 2 and "is not TRACK=DIR" in ran.err
+
+
+def test_a_check_does_not_say_to_run_a_check(folder, cli):
+    track_id, _ = slipped(folder, SCORE, "1 / 0")
+    ran = cli("tracks", track_id, "--check", "--data", folder / "data")
+    assert ran.code == 1 and "score fails with ZeroDivisionError" in ran.err and "Then run" not in ran.err
+
+
+def test_a_folder_whose_tracks_lie_deeper_is_refused_with_where_they_are(tmp_path, cli):
+    (tmp_path / "mine" / "tracks").mkdir(parents=True)
+    ran = cli("tracks", "--tracks-dir", tmp_path / "mine")
+    assert ran.code == 1 and f"no track files there. Did you mean {tmp_path / 'mine' / 'tracks'}?" in ran.err
+
+
+def test_an_unknown_track_is_told_in_plain_words(cli):
+    assert "There is no track 'nothing-like-it-v1'." in cli("tracks", "nothing-like-it-v1").err
+    assert "A track from outside Palestra needs --tracks-dir." in cli("tracks", "nothing-like-it-v1").err
+
+
+# Before a contest starts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file", "told"),
+    [
+        ("ann-1,0.0", "ann-1,NaN", "data/truth/trials.csv", "in its truth, truth_x_cm of 'ann-1' is nan"),
+        ('pl.col("truth_x_cm")', 'pl.col("truth_y")', "", "score fails with ColumnNotFoundError"),
+        ('columns={"x_cm": pl.Float64}, ', "", "", "missing 1 required positional argument: 'columns'"),
+        (BLANK, BLANK.replace("x_cm", "x_cn"), "", "Call it 'x_cm', as truth_x_cm says"),
+    ],
+    ids=["truth", "score", "reader", "template"],
+)
+def test_a_contest_does_not_start_on_a_track_that_cannot_score(old, new, file, told, folder):
+    track_id, _ = slipped(folder, READ if file else old, READ if file else new)
+    if file:
+        (folder / file).write_text((folder / file).read_text().replace(old, new))
+    place = contest_of(folder, track_id)
+    with pytest.raises(PalestraError) as refused:
+        place.open()
+    assert f"{track_id}: {folder}/" in str(refused.value) and told in str(refused.value)
+    assert "cannot be scored" in str(refused.value)
+
+
+def test_a_contest_with_teams_goes_on_and_its_desk_says_what_is_wrong(folder, cli):
+    track_id, _ = slipped(folder, READ, READ)
+    place = contest_of(folder, track_id)
+    contest = place.open()
+    truth = folder / "data/truth/trials.csv"
+    truth.write_text(truth.read_text().replace("ann-1,0.0", "ann-1,NaN"))
+    with pytest.raises(PalestraError, match="cannot be scored"):
+        place.look_at_tracks(contest)
+    contest.act("system", lambda state, now: [e.AccountMade("a1", "ann", "member"), e.TeamMade("t1", "Iris", "a1")])
+    slips = place.look_at_tracks(contest)
+    assert list(slips) == [contest.state.rules().phases[0].id]
+    page = desk.overview(Site(contest, Setup(place.home, place.spool, slips=slips)))
+    assert "in its truth, truth_x_cm of 'ann-1' is nan" in page.phases[0].slip
+    contest.engine.dispose()
+
+
+def test_a_phase_for_a_track_is_not_forgotten_where_a_file_is_there(folder, cli):
+    track_id, _ = slipped(folder, READ, READ)
+    contest_of(folder, track_id)
+    before = (folder / "contest.toml").read_text()
+    words = ("contest", "init", folder / "contest.toml", "--size", "none", "--track")
+    assert cli(*words, track_id).code == 0
+    ran = cli(*words, "near-eye-gaze-v1")
+    assert ran.code == 1 and "has no phase with the track near-eye-gaze-v1" in ran.err
+    assert (folder / "contest.toml").read_text() == before

@@ -6,10 +6,10 @@ May be touched freely; a slip is never told to contestants, and never as a fault
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.authoring.guard import guarded, guarded_like, home_of, place_of
+    from palestra.authoring.guard import guarded, guarded_like, home_of, is_guarded, place_of
     from palestra.authoring.home import Home
     from palestra.authoring.new_track import PLACE, named, write_track
     from palestra.authoring.shape import faults_of
-    from palestra.authoring.slip import Slip, blame, of_error, of_load
+    from palestra.authoring.slip import Slip, again, blame, of_error, of_load, told
 else:
     __getattr__ = lazy_exports(__name__)

@@ -103,7 +103,12 @@ def _metric(metric: Metric, track: Track, home: Home) -> Metric:
 
 def guarded_like(track: Track, other: Track) -> Track:
     """A track that another one made of itself, guarded where that is."""
-    return guarded(other, track.score.home) if isinstance(track.score, Guarded) else other
+    return guarded(other, home_of(track)) if is_guarded(track) else other
+
+
+def is_guarded(track: Track) -> bool:
+    """Whether slips in its functions are told as such: of a track from outside, they are."""
+    return isinstance(track.score, Guarded)
 
 
 def home_of(track: Track) -> Home:

@@ -110,7 +110,7 @@ def _function(home: Home, field: str, function: Any, given: tuple[str, ...], nam
         return
     if field == "missing" and isinstance(function, Mapping):
         return
-    where = f"{field} of {name!r}" if name else field
+    where = f"reduce of {name!r}" if name else field
     call = f"{field.rpartition('.')[2] if not name else 'reduce'}({', '.join(given)})"
     if not callable(function):
         yield (

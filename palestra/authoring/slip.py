@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from palestra.authoring.home import Home, Place
-from palestra.errors import brief
+from palestra.errors import LONGEST_NOTE, brief, clean
 
 NOTED = "A slip in the track. "
 DEEPEST = 20  # causes of causes that are looked at
@@ -20,7 +20,8 @@ class Slip(Exception):
 
 
 def told(track: str, place: Place | str, what: str, remedy: str) -> str:
-    return f"{track}: {place}: {what}. {remedy}"
+    end = "" if what.endswith((".", "?", "…")) else "."
+    return f"{track}: {place}: {what}{end} {remedy}"
 
 
 def of_error(
@@ -29,13 +30,13 @@ def of_error(
     """An error in a track's function; `place` is where that function is given, where no line of the author's is met."""
     found = home.of_error(error) or place or home.of_field(field)
     name = (metric and f"the metric {metric!r}") or found.function or field or "its code"
-    return told(track, found, f"{name} fails with {brief(error)}", f"{_remedy(error, field)} {again(track)}")
+    return told(track, found, f"{name} fails with {_brief(error)}", f"{_remedy(error, field)} {again(track)}")
 
 
 def of_load(who: str, track: str, home: Home, error: BaseException) -> str:
     """An error in the file itself, while it is imported."""
     found = home.of_error(error) or Place(home.file, 1)
-    return told(who, found, f"fails when it is loaded: {brief(error)}", f"{_remedy(error, '')} {again(track)}")
+    return told(who, found, f"fails when it is loaded: {_brief(error)}", f"{_remedy(error, '')} {again(track)}")
 
 
 def again(track: str) -> str:
@@ -77,6 +78,16 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         one = one.__cause__ or one.__context__
 
 
+def _brief(error: BaseException) -> str:
+    """What happened, without the plans and hints that libraries add in paragraphs of their own."""
+    try:
+        first = str(error).partition("\n\n")[0]
+    except Exception:  # of an error that cannot be told
+        return brief(error)
+    shown = clean(f"{type(error).__name__}: {first}")
+    return f"{shown.rpartition(' ')[0]} …" if len(shown) == LONGEST_NOTE else shown
+
+
 def _remedy(error: BaseException, field: str) -> str:
     kind = type(error).__name__
     if isinstance(error, ModuleNotFoundError):
@@ -89,6 +100,8 @@ def _remedy(error: BaseException, field: str) -> str:
         return "Name the data set's folder with --data, or write the file that it lacks."
     if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
         return "Use the fields that docs/add-a-track.md lists."
+    if isinstance(error, TypeError) and "required positional argument" in str(error):
+        return "Give it every argument that it needs."
     if field == "files.read":
         return "Refuse a faulty file in words: read it with palestra.formats.read_table, or use palestra.errors.Faults."
     if field.endswith(".hear"):

@@ -5,18 +5,37 @@ import traceback
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from palestra.cli import annotate, bench, contest, live, new_track, score
 from palestra.cli import data as data_commands
-from palestra.cli.options import JsonOption, order_of, pairs
+from palestra.cli.options import JsonOption, order_of
 from palestra.cli.tracks_check import as_row, tell_broken
 from palestra.errors import PalestraError
 from palestra.executors import INTERRUPTED, answer_signals, came_of_stopping, raise_no_more
 
+
+class Commands(TyperGroup):
+    """The commands. Where tracks lie may be said after one as well as before it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        front: list[str] = []
+        rest = list(args)
+        end = rest.index("--") if "--" in rest else len(rest)
+        for place in reversed(range(end)):
+            if rest[place] == "--tracks-dir" and place + 1 < end:
+                front += rest[place : place + 2]
+                del rest[place : place + 2]
+            elif rest[place].startswith("--tracks-dir="):
+                front.append(rest.pop(place))
+        return super().parse_args(ctx, [*front, *rest])
+
+
 app = typer.Typer(
+    cls=Commands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -61,7 +80,8 @@ def tracks(
     json: JsonOption = False,
     check: Annotated[bool, typer.Option("--check", help="Run the contract checks that every track must pass.")] = False,
     data: Annotated[
-        list[str] | None, typer.Option("--data", help="TRACK=DIR, data to check a track with; may be repeated.")
+        list[str] | None,
+        typer.Option("--data", help="TRACK=DIR, or DIR if one track is named: data to check with; may be repeated."),
     ] = None,
 ) -> None:
     """List the tracks (challenges)."""
@@ -70,13 +90,24 @@ def tracks(
     if check:
         from palestra.cli.tracks_check import check_tracks
 
-        if not check_tracks(track, pairs(data or []), json):
+        if not check_tracks(track, _folders(track, data or []), json):
             raise typer.Exit(1)
         return
     found = [registry.track(track)] if track else list(registry.tracks().values())
     if not track:
         tell_broken()
     console.show_rows([as_row(one) for one in found], json)
+
+
+def _folders(track: str | None, data: list[str]) -> dict[str, str]:
+    """The data to check each track with; where one is named, its id may be left out."""
+    found: dict[str, str] = {}
+    for text in data:
+        name, equals, folder = text.partition("=")
+        if not equals and not track:
+            raise typer.BadParameter(f"{text!r} is not TRACK=DIR.", param_hint="--data")
+        found |= {name: folder} if equals else {str(track): text}
+    return found
 
 
 @app.command(epilog="Example: palestra solutions near-eye-gaze-v1")

@@ -1,5 +1,6 @@
 """The commands of a contest: `palestra contest …`. They parse, call and print."""
 
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -132,11 +133,21 @@ def worker(
     if executor not in ("process", "ray"):
         raise PalestraError(say("{executor!r} is no executor; expected process or ray.", executor=executor))
     with _stopped_in_good_order(with_parent):
+        from palestra import console
         from palestra.contest.workers import worker_of
 
         place = _place(file, database, files)
         contest = place.open()
-        worker_of(place, contest, executor, capacity or None, ray_address or None).run()  # type: ignore[arg-type]
+        for phase, slip in place.look_at_tracks(contest).items():
+            console.say(f"{phase}: nothing can be scored in it. {slip}")
+        found = worker_of(place, contest, executor, capacity or None, ray_address or None)  # type: ignore[arg-type]
+        if not with_parent:
+            logging.basicConfig(level=logging.INFO, format="%(message)s")
+            logging.getLogger("palestra").setLevel(logging.INFO)
+            console.say(f"{found.name} works on {file}. Ctrl-C stops it.")
+        found.run()
+        if not with_parent:
+            console.say(f"{found.name} has stopped.")
 
 
 @contextmanager

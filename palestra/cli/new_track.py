@@ -41,5 +41,4 @@ def new_track(
         console.show_json({"id": track.id, "folder": str(where), "files": [str(file) for file in written]})
         return
     console.say(f"{where} is ready: begin with {where / 'README.md'}.")
-    console.say(f"Check it with: palestra --tracks-dir {where / PLACE} tracks {track.id} --check --data "
-                f"{track.id}={where / 'data' / track.name}")  # fmt: skip
+    console.say(f"Check it with: palestra --tracks-dir {where / PLACE} tracks {track.id} --check")

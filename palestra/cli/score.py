@@ -76,6 +76,8 @@ def score(
     folder = data_of(chosen, data, json)
     with reading(chosen, folder):
         sheet = scoring.load(chosen, folder)
+    if chosen.dataset.make is None and not json and (bare := scoring.unscored(sheet.trials, sheet.truth)):
+        console.say(bare)
     try:
         answers = collect(chosen, submission, sheet.trials, allow_missing)
         with console.progress("scoring", answers.height, hidden=json or not chosen.inspect) as advance:

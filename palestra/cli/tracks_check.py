@@ -38,7 +38,7 @@ def check_tracks(track: str | None, folders: Mapping[str, str], json: bool) -> b
     rows: list[dict[str, Any]] = []
     for one in tracks:
         state, fault = _checked(one, folders.get(one.id))
-        console.say({"ok": f"{one.id}: keeps the contract"}.get(state, fault))
+        console.say(f"{one.id}: keeps the contract{fault and f'. {fault}'}" if state == "ok" else fault)
         rows.append({**as_row(one), "check": state, **({"fault": fault} if json else {})})
     console.show_rows([*rows, *(_unusable(*one) for one in broken.items())] if json else rows, json)
     states = [row["check"] for row in rows]
@@ -47,22 +47,34 @@ def check_tracks(track: str | None, folders: Mapping[str, str], json: bool) -> b
         f"{len(rows) + len(broken)} checked: {states.count('ok')} keep the contract, {failed} failed, "
         f"{states.count('not checked')} not checked for want of data."
     )
-    return not failed
+    return not failed and not (track and "not checked" in states)
 
 
 def _checked(track: "Track", folder: str | None) -> tuple[Check, str]:
     from palestra import registry
+    from palestra.authoring import again
     from palestra.contract import check_track
+    from palestra.scoring import score
 
-    if track.dataset.make is None and folder is None:
+    given = Path(folder) if folder else _beside(track)
+    if track.dataset.make is None and given is None:
         return "not checked", f"{track.id}: not checked, for it makes no data of its own; give --data {track.id}=DIR"
     try:
-        check_track(track, data_of(track, Path(folder) if folder else None, True))
+        data = data_of(track, given, True)
+        check_track(track, data)
+        return "ok", score.unscored(track.trials(data), track.truth(data)) if track.dataset.make is None else ""
     except PalestraError as error:
-        return "failed", str(error)
+        return "failed", str(error).replace(again(track.id), "").rstrip()
     except Exception as error:  # making its data, perhaps; the others are checked all the same
         return "failed", registry.slip_of(error) or f"{track.id}: could not be checked: {brief(error)}"
-    return "ok", ""
+
+
+def _beside(track: "Track") -> Path | None:
+    """The data of a track that makes none, where `palestra new-track` puts it: data/NAME beside tracks/."""
+    from palestra import registry
+
+    folder = registry.file_of(track.id).resolve().parent.parent / "data" / track.id.rpartition("-v")[0]
+    return folder if track.dataset.make is None and folder.is_dir() else None
 
 
 def _unusable(track_id: str, why: str) -> dict[str, Any]:

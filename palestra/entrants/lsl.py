@@ -29,9 +29,12 @@ READY_S = 120.0
 LOOK_S = 0.02  # between two looks while it is waited for
 ASKS_S = 1.0  # for an entrant that is ready to connect to the asks as well, if it will
 NO_UNIT = "none"  # of a channel that measures nothing: a trigger
-EXPECTED = message('a number, a list of numbers, or {{"trial": …, "answer": …}} with one of these')
+EXPECTED = message(
+    'a number, a text in quotes, true, false, a list of these, or {{"trial": …, "answer": …}} with one of them'
+)
 
-Answer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | list[float]
+Value = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | str | bool
+Answer = Value | list[Value]
 
 
 class Named(msgspec.Struct, forbid_unknown_fields=True):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.poller import Bell
-from palestra.entrants.socket_frames import MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
+from palestra.entrants.socket_frames import LONGEST_TEXT, MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
 from palestra.entrants.tracebacks import AGAIN
 from palestra.entrants.turns import Turns
 from palestra.errors import PalestraError, clean
@@ -39,7 +39,8 @@ SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only whe
 LEAVING_S = 0.5  # to end by itself once nothing more comes
 STARTS = 20  # of one program in one run; one that dies more often stays dead
 RETURNED = {  # what a runner says of a value that cannot be sent
-    "not a number": message("returned {value}, and not a number"),
+    "no answer": message("returned {value}, expected a number, a text, a boolean or a list of these"),
+    "too long": message("returned texts of {value} letters; at most {longest} are taken"),
     "not an array": message("returned {value}, and no array of numbers"),
     "too many": message("returned {value} numbers; at most {most} are taken"),
 }
@@ -425,7 +426,7 @@ def _note(frame: Frame) -> Text:
     """What a program noted itself: a stranger's text, cut and printable. What its runner noted is in our words."""
     match frame.header.data:
         case {"returned": [str(what), str(value)]} if what in RETURNED:
-            return say(RETURNED[what], value=clean(value), most=f"{MOST_NUMBERS:,}")
+            return say(RETURNED[what], value=clean(value), most=f"{MOST_NUMBERS:,}", longest=f"{LONGEST_TEXT:,}")
         case {"note": str(note)}:
             return clean(note)
         case {"note": _} | {"returned": _}:

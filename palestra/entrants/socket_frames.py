@@ -27,6 +27,7 @@ LENGTH_BYTES = 4  # what the total length does not count: itself
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 64
 MOST_NUMBERS = 4096  # in one answer of a program that acts: several hundred actions
+LONGEST_TEXT = 1000  # letters of all texts in one answer
 MAX_DIMENSIONS = 8
 MAX_BYTES = 64 << 20  # a frame, where the caller names no other limit
 READ_AHEAD_BYTES = 1 << 16

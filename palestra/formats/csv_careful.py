@@ -5,7 +5,7 @@ import difflib
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,10 @@ class Layout:
     columns: Mapping[str, type[pl.DataType]]  # columns of the answer
     expected: pl.DataFrame  # the keys, as texts, and `trial`
     limit: float  # the largest magnitude of a number
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of columns that have some of their own
+
+    def between(self, column: str) -> tuple[float, float]:
+        return self.bounds.get(column, (-self.limit, self.limit))
 
     @property
     def names(self) -> list[str]:
@@ -172,7 +176,7 @@ class _Careful:
         for name, at, kind in self.cells:
             cell = cells[at].strip(BLANKS)
             try:
-                self.values[name][row] = _value(cell, kind, self.layout.limit)
+                self.values[name][row] = _value(cell, kind, *self.layout.between(name))
             except _Bad as error:
                 self.faults.add(self._at(line, name), clip(cell), error.expected)
             except _Gap:
@@ -223,7 +227,7 @@ class _Careful:
         return ""
 
 
-def _value(cell: str, kind: type[pl.DataType], limit: float) -> float | int | str:
+def _value(cell: str, kind: type[pl.DataType], least: float, most: float) -> float | int | str:
     if not cell:
         raise _Gap
     if kind == pl.String:
@@ -234,9 +238,15 @@ def _value(cell: str, kind: type[pl.DataType], limit: float) -> float | int | st
     if whole is None or len(cell) > NUMBER_CHARS:
         raise _Bad(_words(kind))
     value = int(whole[1]) if kind == pl.Int64 else float(cell)
-    if not -limit <= value <= limit or (kind == pl.Int64 and abs(value) >= 2**63):
-        raise _Bad(say("{number} of at most ±{limit:g}", number=_words(kind), limit=limit))
+    if not least <= value <= most or (kind == pl.Int64 and abs(value) >= 2**63):
+        raise _Bad(_between(kind, least, most))
     return value
+
+
+def _between(kind: type[pl.DataType], least: float, most: float) -> Words:
+    if least == -most:
+        return say("{number} of at most ±{limit:g}", number=_words(kind), limit=most)
+    return say("{number} from {least:g} to {most:g}", number=_words(kind), least=least, most=most)
 
 
 def _words(kind: type[pl.DataType]) -> Words:

@@ -33,16 +33,22 @@ def read_table(
     columns: Mapping[str, type[pl.DataType]],
     expected: pl.DataFrame,
     limit: float = 1e6,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> pl.DataFrame:
     """The answers in a CSV file: `trial` and the columns, in the order of `expected`.
 
     `key` names the columns (texts) that tell trials apart, both in the file and in `expected`, which also has `trial`.
-    `columns` are Float64, Int64 or String. A number beyond ±`limit` is refused. Missing rows, empty cells, NaN and
-    infinities are gaps: the rows without them are the refusal's `usable`.
+    `columns` are Float64, Int64 or String. A number beyond ±`limit` is refused; `bounds` gives columns a least and a
+    largest value of their own. Missing rows, empty cells, NaN and infinities are gaps: the rows without them are the
+    refusal's `usable`.
     """
     keys = (key,) if isinstance(key, str) else tuple(key)
     wanted = expected.with_columns(pl.col(keys).cast(pl.String))
-    layout = Layout(Path(file), keys, dict(columns), wanted, min(limit, sys.float_info.max))
+    layout = Layout(Path(file), keys, dict(columns), wanted, min(limit, sys.float_info.max), dict(bounds or {}))
+    if strange := [name for name in layout.bounds if columns.get(name, pl.String) == pl.String]:
+        raise ValueError(
+            f"bounds are given for {', '.join(strange)}, expected columns of numbers: {', '.join(columns)}"
+        )
     if len(set(layout.names)) != len(layout.names):
         raise ValueError(f"a column is asked for twice: {layout.names}")
     data = read_bytes(file, most_bytes(expected))
@@ -95,7 +101,7 @@ def _read_fast(plain: _Plain, layout: Layout) -> pl.DataFrame | None:
 
 def _all_usable(frame: pl.DataFrame, texts: list[str], layout: Layout) -> bool:
     numbers = [name for name in layout.columns if name not in texts]
-    usable = [pl.col(name).is_between(-layout.limit, layout.limit).all() for name in numbers]  # NaN is not between
+    usable = [pl.col(name).is_between(*layout.between(name)).all() for name in numbers]  # NaN is not between
     usable += [(pl.col(name) != "").all() for name in texts]
     return all(frame.select(usable).row(0)) if usable else True
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from palestra.entrants import LONGEST_TEXT
 from palestra.errors import PalestraError, clip, text_of
 from palestra.live.stream import Decision
 from palestra.records import Track
@@ -31,14 +32,23 @@ def hear(track: Track, decision: Decision, sitting: int = 0) -> Heard:
     if decision.note or decision.answered_s is None:
         return Heard(decision, None, decision.note, sitting)
     try:
-        return Heard(decision, _finite(track.hear(decision.answer)), "", sitting)
+        return Heard(decision, _sound(track.hear(decision.answer)), "", sitting)
     except ValueError as error:
         return Heard(decision, None, text_of(error), sitting)
 
 
-def _finite(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a track heard, unless there is a number in it that cannot be scored."""
+def _sound(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a track heard, unless there is a number in it that cannot be scored, or a text that is too long, however it
+    came."""
     for name, value in said.items():
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise ValueError(
+                say(
+                    "returned a text of {letters:,} letters, expected {most:,} at most",
+                    letters=len(value),
+                    most=LONGEST_TEXT,
+                )
+            )
         if not _is_finite(value):
             raise ValueError(say("returned {name} = {value}, expected finite numbers", name=name, value=clip(value)))
     return said

@@ -68,7 +68,7 @@ LABELS: dict[str, Message] = {
     "code": message("code", "label"),
     "data": message("data", "label"),
     "answers": message("answers", "label"),
-    "seed": message("seed", "label"),
+    "seed": message("seed of the resampling", "label"),
     "resamples": message("resamples", "label"),
     "sandbox": message("sandbox", "label"),
     "host": message("host", "label"),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from palestra.scoring.judged import Ended, Judged, answers, of_team, table
     from palestra.scoring.leaderboard import Place, board, placed
     from palestra.scoring.score import ABOUT, RESAMPLES, Scored, Sheet, code_digest, draw, look_into, summarise, whole
-    from palestra.scoring.submission import collect, most_bytes
+    from palestra.scoring.submission import collect, most_bytes, require_template
+    from palestra.scoring.truth_table import require_scored
 else:
     __getattr__ = lazy_exports(__name__)

@@ -20,9 +20,11 @@ import numpy as np
 import polars as pl
 
 import palestra
-from palestra.errors import Faults, PalestraError, Refused, clip
+from palestra.authoring import Slip, again, place_of, told
+from palestra.errors import Faults, PalestraError, Refused, clip, nearest_name
 from palestra.metrics.bootstrap import MIN_UNITS, draw_weights, interval
 from palestra.records import Draws, Estimate, Metric, Provenance, Result, Track
+from palestra.scoring.truth_table import require_scored, require_truth
 from palestra.text import OR, joined, say
 
 ABOUT = {"latency_s": pl.Float64, "note": pl.String, "note_zh": pl.String}  # beside what the answer says
@@ -46,6 +48,7 @@ class Sheet:
     truth: pl.DataFrame  # with those public columns that units and groups need
     at: pl.Series  # the row of each trial of the truth among the trials
     digest: str
+    data: Path | None = None  # where it was read
 
 
 def load(track: Track, data: Path) -> Sheet:
@@ -62,6 +65,7 @@ def load(track: Track, data: Path) -> Sheet:
                     name=name,
                 )
             )
+    require_truth(track, data, trials, truth)
     shown = [
         name for name in trials.columns if name in (*track.units, *track.display.groups) and name not in truth.columns
     ]
@@ -72,7 +76,19 @@ def load(track: Track, data: Path) -> Sheet:
         raise PalestraError(
             say("{data}: its truth has {unknown}, which is none of its trials.", data=data, unknown=unknown["trial"][0])
         )
-    return Sheet(trials, joined.drop(" at"), joined[" at"], digest(track, trials, truth))
+    return Sheet(trials, joined.drop(" at"), joined[" at"], digest(track, trials, truth), data)
+
+
+def unscored(trials: pl.DataFrame, truth: pl.DataFrame) -> str:
+    """Which trials have no truth, if any: that may be meant, or a row that was lost."""
+    bare = trials.join(truth, on="trial", how="anti")["trial"]
+    if bare.is_empty():
+        return ""
+    names = ", ".join(map(repr, bare.head(3))) + (", …" if len(bare) > 3 else "")
+    return (
+        f"{trials.height - len(bare):,} of {trials.height:,} trials have truth and are scored; the others ({names}) do "
+        "not count."
+    )
 
 
 def score(
@@ -88,7 +104,7 @@ def score(
     rows = score_trials(track, sheet, answers, advance)
     provenance = _provenance(track, sheet.digest, digest(track, answers), seed, sandbox)
     result = summarise(track, rows, entrant, provenance)
-    _require_numbers(track, sheet, answers, result)
+    _require_numbers(track, sheet, answers, result, rows)
     return Scored(result, rows)
 
 
@@ -103,6 +119,7 @@ def score_trials(track: Track, sheet: Sheet, answers: pl.DataFrame, advance: Adv
     answered = rows if gaps.is_empty() else rows.filter(~unanswered)
     faults = Faults()
     parts = list(_in_chunks(track.score, answered, track.chunk, faults, advance))
+    _require_missing(track, parts)
     if track.inspect and answers.height > answered.height:
         unscored = answers.join(truth, on="trial", how="anti")
         list(_in_chunks(_only_look(track.inspect), unscored, track.chunk, faults, advance))
@@ -212,6 +229,21 @@ def _only_look(inspect: Callable[[pl.DataFrame], None]) -> Callable[[pl.DataFram
     return look
 
 
+def _require_missing(track: Track, parts: list[pl.DataFrame]) -> None:
+    """A slip in what no answer costs is told by the first answers, and not by the first that are missing."""
+    if callable(track.missing) or not parts:
+        return
+    scores, costs = parts[0].columns, list(track.missing)
+    odd = [name for name in costs if name not in scores]
+    if odd or (track.display.error in scores and track.display.error not in costs):
+        what = f"`missing` has {', '.join(map(repr, costs)) or 'nothing'}, expected columns that `score` adds"
+        lacking = track.display.error if track.display.error not in costs else ""
+        remedy = (
+            f"Give it a value for {lacking!r}." if lacking else f"{nearest_name(odd[0], scores)} Rename {odd[0]!r}."
+        )
+        raise Slip(told(track.id, place_of(track, "missing"), what, f"{remedy} {again(track.id)}"))
+
+
 def _charged(track: Track, gaps: pl.DataFrame) -> pl.DataFrame:
     if callable(track.missing):
         return track.missing(gaps)
@@ -227,21 +259,17 @@ def _estimate(metric: Metric, rows: pl.DataFrame, draws: Draws) -> Estimate:
     return Estimate(value, low, high) if math.isfinite(low) and math.isfinite(high) else Estimate(value)
 
 
-def _require_numbers(track: Track, sheet: Sheet, answers: pl.DataFrame, result: Result) -> None:
+def _require_numbers(track: Track, sheet: Sheet, answers: pl.DataFrame, result: Result, rows: pl.DataFrame) -> None:
     """Answers were finite, so what is not comes from the track. A metric that does not rank may be NaN: there may be
     nothing to compute it from."""
     for metric in track.metrics:
         value = result.metrics[metric.name].value
         if math.isinf(value) or (math.isnan(value) and metric == track.ranks and _is_ranked(track, sheet, answers)):
-            raise PalestraError(
-                say(
-                    "{id}: its metric {name} came out as {value}, expected a finite number. Mend `score`, "
-                    "`missing` or the metric's `reduce` of the track.",
-                    id=track.id,
-                    name=metric.name,
-                    value=value,
-                )
-            )
+            require_scored(track, sheet.data, sheet.truth, rows)
+            what = f"its metric {metric.name} came out as {value}, expected a finite number"
+            remedy = "Mend `score`, `missing` or the metric's `reduce`."
+            place = place_of(track, "metrics", metric.name)
+            raise Slip(told(track.id, place, what, f"{remedy} {again(track.id)}"))
 
 
 def _is_ranked(track: Track, sheet: Sheet, answers: pl.DataFrame) -> bool:

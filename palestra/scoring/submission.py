@@ -1,9 +1,11 @@
 """Answers from a file: read by the track, complete or refused, whatever its reader lets through."""
 
+import tempfile
 from pathlib import Path
 
 import polars as pl
 
+from palestra.authoring import Slip, again, is_guarded, place_of, told
 from palestra.errors import PalestraError, Refused, clip
 from palestra.formats import refusing, regular_file
 from palestra.records import FileAnswers, Track
@@ -24,14 +26,36 @@ def collect(track: Track, file: Path, trials: pl.DataFrame, allow_missing: bool 
     if not file.is_dir():
         regular_file(file, most_bytes(track.files, trials))
     try:
-        answers = _read(track.files, file, trials)
-    except Refused as refusal:
-        answers = _usable(refusal, allow_missing)
-    try:
-        with refusing(file, say(AS_THE_TEMPLATE)):
-            return require_sound(track, file, answers, trials)
-    except Refused as refusal:
-        return _usable(refusal, allow_missing)
+        try:
+            answers = _read(track.files, file, trials)
+        except Refused as refusal:
+            answers = _usable(refusal, allow_missing)
+        try:
+            with refusing(file, say(AS_THE_TEMPLATE)):
+                return require_sound(track, file, answers, trials)
+        except Refused as refusal:
+            return _usable(refusal, allow_missing)
+    except Refused:
+        require_template(track, trials)
+        raise
+
+
+def require_template(track: Track, trials: pl.DataFrame) -> None:
+    """A reader that fails on the template of its own track fails by a slip of its author, whatever a contestant's file
+    is like. Of a track from outside alone: those of the package are tested."""
+    if track.files is None or track.writes is None or track.blank is None or not is_guarded(track):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"template{track.suffix}"
+        track.writes(track.blank(trials), file)
+        try:
+            with refusing(file, say(AS_THE_TEMPLATE)):
+                require_sound(track, file, _read(track.files, file, trials), trials)
+        except Refused as refusal:
+            place, blank = place_of(track, "files.read"), place_of(track, "blank")
+            what = f"its reader refuses the template that `blank` ({blank.file.name}:{blank.line}) and the writer make"
+            remedy = f"Correct the reader, `blank` or the writer: let columns and types agree. {again(track.id)}"
+            raise Slip(told(track.id, place, f"{what}: {refusal.faults[0]}", remedy)) from refusal
 
 
 def most_bytes(files: FileAnswers, trials: pl.DataFrame) -> int:

@@ -58,8 +58,19 @@ class Serve:
 def site_of(serve: Serve) -> Site:
     secure = serve.address.startswith("https://")
     place, address = serve.place, serve.address.rstrip("/")
-    setup = Setup(place.home, place.spool, address, secure, serve.oidc, file=place.file, per_address=serve.per_address)
-    return Site(place.open(), setup)
+    contest = place.open()
+    slips = place.look_at_tracks(contest)
+    setup = Setup(
+        place.home,
+        place.spool,
+        address,
+        secure,
+        serve.oidc,
+        file=place.file,
+        per_address=serve.per_address,
+        slips=slips,
+    )
+    return Site(contest, setup)
 
 
 def open_app(serve: Serve) -> tuple[Site, Callable[[], "Litestar"]]:
@@ -127,6 +138,7 @@ def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
         f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet."
         for phase in without_data(serve.place, site.contest)
     ]
+    bare += [f"{phase}: nothing can be scored in it. {slip}" for phase, slip in site.setup.slips.items()]
     return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk), *bare]
 
 

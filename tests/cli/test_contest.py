@@ -549,6 +549,8 @@ def test_a_worker_scores_what_waits_and_stops_in_good_order(held, tmp_path):
                 assert asked.follow(submission).state == "scored"
                 assert worker.stop() == 0, worker.said
                 assert "Traceback" not in worker.said
+                for line in ("works on contest.toml. Ctrl-C stops it.", f"check:{submission}: done", "has stopped."):
+                    assert line in worker.said
                 assert worker.left() == []
         assert server.stop() == 0, server.said
 

@@ -145,9 +145,7 @@ def packed(folder: Path) -> Path:
 def test_from_nothing_to_a_served_contest_with_a_submission_on_its_leaderboard(kind, here):
     palestra("new-track", "dot", *KINDS[kind])
     folder = here / "dot"
-    palestra(
-        "--tracks-dir", folder / "tracks", "tracks", "dot-v1", "--check", "--data", f"dot-v1={folder / 'data/dot'}"
-    )
+    palestra("tracks", "dot-v1", "--check", "--tracks-dir", folder / "tracks")
     with serving(folder) as (server, address):
         ann = Browser(address)
         ann.do("register", "/register", name="ann", password=PASSWORD)
@@ -163,3 +161,20 @@ def test_from_nothing_to_a_served_contest_with_a_submission_on_its_leaderboard(k
         assert entry["name"] == "Iris"
         assert server.stop() == 0, server.said
     assert "Traceback" not in server.said, server.said
+
+
+def test_a_perfect_solution_passes_the_test_that_comes_with_a_track(here, cli):
+    cli("new-track", "perfect-dot", "dot")
+    truth = Path("dot/data/perfect-dot/truth/trials.csv").read_text()
+    Path("dot/answers.csv").write_text(truth.replace("truth_x_cm", "x_cm"))
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "scored", "tests"]
+    ran = subprocess.run(words, cwd="dot", capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_a_wrong_token_is_told_to_be_one(here, cli):
+    cli("new-track", "token-dot", "dot")
+    with serving(here / "dot") as (server, address):
+        ran = cli("submit", address, "token-dot", "dot/answers.csv", "--token", "WRONG")
+        assert ran.code == 1 and "This token is unknown, was revoked or has run out." in ran.err
+        assert server.stop() == 0, server.said

@@ -293,9 +293,22 @@ def test_numbers_are_read(said):
 
 
 @pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ('"yes"', "yes"),
+        ("true", True),
+        ('["left", 2, false]', ["left", 2, False]),
+        ('{"trial": "t", "answer": "no"}', "no"),
+    ],
+)
+def test_texts_and_booleans_are_read(said, answer):
+    assert read_answer(said.encode()).answer == answer
+
+
+@pytest.mark.parametrize(
     "said",
     [
-        *(b"", b"happy", b"true", b"null", b'"3"', b"NaN", b"1e999", b"1" + b"0" * 40, b"[[1]]", b"\xff", b'"\xff"'),
+        *(b"", b"happy", b"null", b"[null]", b"NaN", b"1e999", b"1" + b"0" * 40, b"[[1]]", b"\xff", b'"\xff"'),
         *(b'{"trial": "t", "answer": ' + b"[" * 4000, b'{"trial": "\xff", "answer": 3}'),
         *(b"[" * 4000, b'{"answer": 3}', b'{"trial": 3, "answer": 3}', b'{"trial": "t", "answer": 3, "more": 1}'),
     ],
@@ -307,7 +320,7 @@ def test_what_is_no_answer_is_said_to_be_none(said):
 
 
 def test_a_bad_answer_is_charged_to_the_trial_that_it_names():
-    reply = read_answer(b'{"trial": "t", "answer": "happy"}')
+    reply = read_answer(b'{"trial": "t", "answer": {"happy": 1}}')
     assert (reply.trial, reply.answer) == ("t", None)
     assert "happy" in str(reply.note)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from palestra.errors import Refused
 from palestra.formats import csv_table
 from palestra.formats.csv_careful import Layout, read_carefully
 from palestra.formats.csv_table import read_table, write_table
@@ -339,3 +340,29 @@ def test_asking_for_a_column_twice_is_our_own_mistake(file: Path) -> None:
         read(file, GOOD, columns={"frame": pl.String})
     with pytest.raises(ValueError, match="told apart"):
         read(file, "group,x\n1,2\n", key=("group",), columns={"x": pl.Float64})
+
+
+# Bounds of one column
+
+COUNTS = pl.DataFrame({"trial": ["a", "b"]})
+
+
+def counted(tmp_path, *values, **given):
+    file = tmp_path / "counts.csv"
+    file.write_text("trial,yawns\n" + "".join(f"{trial},{value}\n" for trial, value in zip("ab", values, strict=True)))
+    return read_table(file, key="trial", columns={"yawns": pl.Int64}, expected=COUNTS, **given)
+
+
+def test_a_column_may_have_bounds_of_its_own(tmp_path):
+    assert counted(tmp_path, 0, 60, bounds={"yawns": (0, 60)})["yawns"].to_list() == [0, 60]
+    for value in (-3, 61):
+        with pytest.raises(Refused) as refused:
+            counted(tmp_path, 0, value, bounds={"yawns": (0, 60)})
+        (fault,) = refused.value.faults
+        assert (fault.found, fault.expected) == (f"'{value}'", "a whole number from 0 to 60")
+    assert counted(tmp_path, -3, 60, limit=60)["yawns"].to_list() == [-3, 60], "without them the limit holds"
+
+
+def test_bounds_of_a_column_that_is_none_are_a_slip_of_whoever_wrote_them(tmp_path):
+    with pytest.raises(ValueError, match="bounds are given for yawn, expected columns of numbers: yawns"):
+        counted(tmp_path, 0, 1, bounds={"yawn": (0, 60)})

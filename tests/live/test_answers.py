@@ -3,6 +3,7 @@ import dataclasses
 import polars as pl
 import pytest
 
+from palestra.entrants import LONGEST_TEXT
 from palestra.errors import PalestraError
 from palestra.live.answers import answers_of, hear
 from palestra.records import StreamAnswers
@@ -45,6 +46,13 @@ def test_an_answer_that_is_not_understood_is_null_with_what_was_wrong():
 def test_a_note_of_the_line_outweighs_what_came_with_it():
     told = hear(TRACK, decision("a", NAMES[0], 3, note="returned a list, and not a number"))
     assert told.said is None and told.note == "returned a list, and not a number"
+
+
+def test_a_text_has_a_length_however_it_came():
+    texts = changed(TRACK, stream=StreamAnswers(TRACK.stream.sittings, lambda answer: {"label": answer}))
+    assert hear(texts, decision("a", NAMES[0], "x" * LONGEST_TEXT)).note == ""
+    told = hear(texts, decision("a", NAMES[0], "x" * 70_000))
+    assert told.said is None and str(told.note) == "returned a text of 70,000 letters, expected 1,000 at most"
 
 
 def test_what_was_never_asked_has_no_row_and_is_charged_all_the_same():

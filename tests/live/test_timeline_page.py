@@ -71,7 +71,10 @@ def mixed(i):
     if i == 8:
         return {"answer": 12}
     if i == 25:
-        return {"answer": 3, "note": say("returned {value}, and not a number", value="str")}
+        return {
+            "answer": 3,
+            "note": say("returned {value}, expected a number, a text, a boolean or a list of these", value="dict"),
+        }
     return right(i)
 
 
@@ -112,7 +115,7 @@ def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
     write_run(dataclasses.replace(run, track=track), tmp_path / "run.html", "zh")
     html = re.sub("<title>.*?</title>", "", (tmp_path / "run.html").read_text("utf-8"))
     assert "程序退出：被终止：占用内存超过 4 GiB" in html and "九选一" in html
-    assert words_in(html) - SAME - {"red", "blue", "which", "str", "deg"} == set()
+    assert words_in(html) - SAME - {"red", "blue", "which", "dict", "deg"} == set()
 
 
 def test_what_does_not_count_has_no_place_on_the_board_and_says_why(tmp_path):
@@ -153,7 +156,7 @@ def test_what_went_wrong_is_counted_with_where_it_began(tmp_path):
     assert table.rows == [
         ["no answer in time", 2, TRIALS[4]],
         ["returned 12, expected a whole number from 0 to 8", 1, TRIALS[8]],
-        ["returned str, and not a number", 1, TRIALS[25]],
+        ["returned dict, expected a number, a text, a boolean or a list of these", 1, TRIALS[25]],
         ["answers to nothing that was open: late, double or made up", "3", TRIALS[4]],
         ["the program ended: killed: memory", 2, None],
     ]
@@ -341,7 +344,7 @@ def test_a_summary_is_a_line_for_each_sitting(tmp_path):
         "  latency p50 24 ms, p95 38 ms, p99 39 ms, at most 39 ms; deadline 500 ms",
         f"  2 × no answer in time (first: {TRIALS[4]})",
         f"  1 × returned 12, expected a whole number from 0 to 8 (first: {TRIALS[8]})",
-        f"  1 × returned str, and not a number (first: {TRIALS[25]})",
+        f"  1 × returned dict, expected a number, a text, a boolean or a list of these (first: {TRIALS[25]})",
     ]
 
 

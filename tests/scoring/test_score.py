@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from palestra.authoring import Slip
 from palestra.errors import Faults, PalestraError, Refused
 from palestra.records import Draws, Metric, Study, Track
 from palestra.reduce import mean_of, mean_of_shares, mean_over
@@ -282,5 +283,5 @@ def test_a_protocol_that_has_something_to_rank_has_a_number(numbers, tmp_path):
         return np.full(len(draws.weights), np.nan if rows["answered"].all() else 1.0)
 
     track = changed(nothing_to_rank(trials, truth), metrics=(Metric("moving", "", "lower", reduce),))
-    with pytest.raises(PalestraError, match="its metric moving came out as nan"):
+    with pytest.raises(Slip, match="its metric moving came out as nan"):
         scoring.score(track, scoring.load(track, tmp_path), answers, "me")

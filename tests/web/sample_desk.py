@@ -48,6 +48,7 @@ def desk_phases() -> tuple[desk.DeskPhase, ...]:
             opens=NOW - 2 * DAY,
             closes=NOW + 2 * DAY,
             freeze=NOW + DAY,
+            slip="v1.py:24",
             submissions=11,
             teams=8,
             live=True,

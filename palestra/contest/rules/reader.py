@@ -295,6 +295,7 @@ track = "{track}"
 data = "data/{id}"  # a folder beside this file
 opens = {opens}
 closes = {closes}  # the end of that day
+# pace = "fast"  # of a live track: virtual time; or "real"
 # quota = "5 per day"  # or "1 per week", "10 per phase", "5 per 24 h"
 # limit = "200 MB"  # of one submission
 # board = "best"  # or "last"

@@ -15,7 +15,7 @@ from palestra.errors import PalestraError
 from palestra.formats import write_bytes
 from palestra.records import SIZES, Order
 from palestra.scoring import score as scoring
-from palestra.text import say
+from palestra.text import joined, say
 
 FEWEST = 4  # people, of whom two are shown and two decide
 
@@ -37,6 +37,7 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
         console.say(f"Wrote {file}: read it through, and change what is yours to decide.")
     else:
         Place(file).find_tracks()
+        _require_phases(file, tracks)
         console.say(f"{file} is there already and stays as it is; data is made for phases that lack it.")
     rules = read(file, registry.tracks())
     for phase in rules.phases:
@@ -45,6 +46,20 @@ def begin(file: Path, tracks: Sequence[str], zone: str, size: str) -> None:
     if fresh:
         _split_where_possible(file, rules, write)
     console.say(f"Start it with: palestra contest serve {file}")
+
+
+def _require_phases(file: Path, tracks: Sequence[str]) -> None:
+    """A file that is there is not changed: tracks that it should have are no wish that may be passed over."""
+    known = {phase.track for phase in read(file, registry.tracks()).phases}
+    if lacking := [track for track in tracks if track not in known]:
+        raise PalestraError(
+            say(
+                "{file} is there already, and has no phase with the track {track}. Add one to it as [[phase]], or name "
+                "another file.",
+                file=file,
+                track=joined(lacking),
+            )
+        )
 
 
 def track_places(tracks: Sequence[str], home: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Where a contest lies: its file, and beside it a folder with database and files, unless a setting says else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Literal
 from sqlalchemy import make_url
 
 from palestra import registry
+from palestra.authoring import is_guarded
 from palestra.contest import Contest
 from palestra.contest.accounts import tokens
 from palestra.contest.decisions import organiser
@@ -25,9 +26,10 @@ from palestra.contest.storage import (
     told_if_damaged,
     writing,
 )
+from palestra.contract import check_start
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Track
-from palestra.text import Words, say, say_as
+from palestra.text import Words, joined, say, say_as
 
 Part = Literal["starter", "truth", "view"]
 KEY = "contest.key"  # the signing key, beside the database
@@ -84,6 +86,32 @@ class Place:
                     )
                 ) from None
 
+    def slips(self, phases: Iterable[Phase]) -> dict[str, str]:
+        """By phase, why nothing could be scored in it: slips in tracks from outside, and in their truth. They are
+        looked for before teams meet them; data that is not there yet is told elsewhere."""
+        found = {}
+        for phase in phases:
+            track, data = track_of(phase), self.home / phase.data
+            if is_guarded(track) and phase.data and data.is_dir():
+                try:
+                    check_start(track, data)
+                except PalestraError as error:
+                    found[phase.id] = str(error)
+        return found
+
+    def require_sound(self, slips: Mapping[str, str]) -> None:
+        """Refuse to start a contest in which nothing could be scored."""
+        if slips:
+            lines = [say("Phase {id} cannot be scored. {slip}", id=phase, slip=slip) for phase, slip in slips.items()]
+            raise PalestraError(joined(lines, "\n"))
+
+    def look_at_tracks(self, contest: Contest) -> dict[str, str]:
+        """The same of a contest that is there: refused before its first team, told to the organiser from then on."""
+        slips = self.slips(contest.state.rules().phases)
+        if not contest.state.teams:
+            self.require_sound(slips)
+        return slips
+
     def _why_not(self, error: PalestraError) -> str:
         try:
             named = named_tracks(self.file, must_be_there=True)
@@ -106,6 +134,7 @@ class Place:
             contest = Contest(engine, Files.open(self.files or str(self.folder / "files")), now or watched(wall_clock))
         if not contest.state.versions:
             rules = read(self.file, registry.tracks())
+            self.require_sound(self.slips(rules.phases))
             home = f"palestra {version('palestra')}"
             # A server and its workers may be started together: one of them opens it.
             contest.act("system", lambda state, _: [] if state.versions else organiser.open_contest(state, rules, home))

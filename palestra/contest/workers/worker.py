@@ -209,6 +209,7 @@ class Worker:
         done = [doing for doing in self.running.values() if doing.future.done()]
         for doing in done:
             self._settle(doing.job, _outcome(doing.future))
+            log.info("%s: done", doing.job.key)
             del self.running[doing.job.id]
         return tuple(doing.job for doing in done)
 
@@ -249,6 +250,7 @@ class Worker:
             log.exception("%s: that %s began could not be written down", self.name, job.key)
             self._settle(job, Fault("platform", RAISED, traceback.format_exc()))
             return
+        log.info("%s: begun", job.key)
         future = executor.submit(self.do, argument)
         self.running[job.id] = Doing(job, executor, future)
         future.add_done_callback(lambda _: self._woken.set())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         needs,
         organisers_only,
         require_csrf,
+        signed_out,
         viewer_from,
     )
     from palestra.web.auth.request import LANGUAGE, NO_PAGES, address_of, came_from, is_program, language_of, local_path

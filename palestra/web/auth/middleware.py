@@ -218,13 +218,22 @@ def viewer_from(request: Request[Any, Any, Any]) -> Viewer:
     return caller_of(request).reader
 
 
+def signed_out(connection: ASGIConnection[Any, Any, Any, Any]) -> SignedOut:
+    """What to tell somebody who is not signed in; who came with a token hears that it is of no use."""
+    if caller_of(connection).by_token:
+        return SignedOut(
+            say("This token is unknown, was revoked or has run out. Make another one under your account on the site.")
+        )
+    return SignedOut(say("Sign in first."))
+
+
 def needs(scope: str) -> Any:
     """A guard: only who is signed in, with a token that reaches so far where they came with one."""
 
     def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         viewer = caller_of(connection).viewer
         if not viewer.account:
-            raise SignedOut(say("Sign in first."))
+            raise signed_out(connection)
         if viewer.role == "nobody" or scope not in tokens.POWERS[viewer.role]:
             raise Forbidden(say("Your account may not do this."))
         if not viewer.may(scope):

@@ -13,9 +13,9 @@ from litestar.openapi.spec.schema import Schema
 from palestra.contest import sees_bench, sees_turn
 from palestra.contest.match import MatchBody, cases_of
 from palestra.contest.rules import track_of
-from palestra.errors import Forbidden, Missing, PalestraError, SignedOut
+from palestra.errors import Forbidden, Missing, PalestraError
 from palestra.text import say
-from palestra.web.auth import caller_of, viewer_from
+from palestra.web.auth import caller_of, signed_out, viewer_from
 from palestra.web.match import models as v
 from palestra.web.match.messages import PHOTO_BYTES, Heard, act_on, keep_photo, kind_of_picture, photos_of, who_is
 from palestra.web.match.turn_view import match_view, matches_page
@@ -38,7 +38,7 @@ def at_the_table(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHan
     """A guard: only who may say something at a table: referees, organisers, teams."""
     viewer = caller_of(connection).viewer
     if not viewer.account:
-        raise SignedOut(say("Sign in first."))
+        raise signed_out(connection)
     scopes = ("team",) if viewer.role == "member" else ("judge", "organise") if viewer.role != "viewer" else ()
     if not any(map(viewer.may, scopes)):
         raise Forbidden(say("This is not for you to do at this table."))

@@ -30,6 +30,7 @@ class DeskPhase(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0  # submissions without a result
     live: bool = False
     solutions: tuple[str, ...] = ()  # of its track, that can be put on the board as baselines
+    slip: str = ""  # of its track, seen when the server started: why nothing can be scored
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -214,6 +214,7 @@ class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     limited_by_data: bool = False
     file_name: str = ""  # as it must be, with the team and the date filled in; empty: any
     allow_missing: bool = False
+    live: bool = False  # a program that plays, and no file with answers
     on_stage: bool = False  # it is only rehearsed, and scored in a run on stage
     plays_from: str = ""  # the sitting of a run under way, from which on another version of the team's program plays
     window_closes: int | None = None  # until when that can be handed in

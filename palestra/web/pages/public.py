@@ -9,10 +9,8 @@ from litestar.response import Redirect
 from palestra.contest import score_seen, sees_submission
 from palestra.contest.accounts import tokens as keys
 from palestra.contest.decisions import digest_of
-from palestra.errors import SignedOut
 from palestra.report import only
-from palestra.text import say
-from palestra.web.auth import address_of, caller_of, language_of, local_path, viewer_from
+from palestra.web.auth import address_of, caller_of, language_of, local_path, signed_out, viewer_from
 from palestra.web.forms import Kept, as_notice, notice_of
 from palestra.web.models import live as lv
 from palestra.web.models import missing, there
@@ -101,7 +99,7 @@ def points(site: Site, request: Asked, run: str) -> dict[str, Any]:
 
 def require_account(request: Asked) -> None:
     if not viewer_from(request).account:
-        raise SignedOut(say("Sign in first."))
+        raise signed_out(request)
 
 
 @get("/phases/{phase:str}", include_in_schema=False)

@@ -1,6 +1,7 @@
 """How the server is set up."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -34,3 +35,4 @@ class Setup:
     burst: int = BURST
     per_address: int = PER_ADDRESS
     file: Path | None = None  # contest.toml, whose comments are kept
+    slips: Mapping[str, str] = field(default_factory=dict)  # by phase, why nothing can be scored in it

@@ -75,10 +75,11 @@ def _is_unjudged(state: State, team: str, phase: str) -> bool:
 def desk_phases(site: Site) -> tuple[dv.DeskPhase, ...]:
     state, now = site.state, site.now
     waiting = Counter(one.phase for one in list(state.submissions.values()) if one.stage in UNDER_WAY)
-    return tuple(_phase(state, phase, now, waiting[phase.id]) for phase in phases_of(state, now))
+    return tuple(_phase(site, phase, now, waiting[phase.id]) for phase in phases_of(state, now))
 
 
-def _phase(state: State, phase: Phase, now: int, waiting: int) -> dv.DeskPhase:
+def _phase(site: Site, phase: Phase, now: int, waiting: int) -> dv.DeskPhase:
+    state = site.state
     sent = {whose: len(names) for whose, names in list(state.of_team.get(phase.id, {}).items())}
     frozen = frozen_since(state, phase, now) is not None
     releasable = phase.split is None or now >= phase.closes
@@ -96,6 +97,7 @@ def _phase(state: State, phase: Phase, now: int, waiting: int) -> dv.DeskPhase:
         waiting=waiting,
         live=track_of(phase).live,
         solutions=tuple(one.name for one in registry.solutions(phase.track)),
+        slip=site.setup.slips.get(phase.id, ""),
     )
 
 
@@ -178,7 +180,7 @@ def runs(site: Site, phase_id: str, language: str = "en") -> dv.RunsDeskPage:
     earlier = [run for run in list(state.runs.values()) if run.phase == phase_id]
     pages = [live.run_page(site, run.id, ORGANISER) for run in sorted(earlier, key=lambda run: -run.at)]
     return dv.RunsDeskPage(
-        phase=_phase(state, phase, now, 0),
+        phase=_phase(site, phase, now, 0),
         bundles=tuple(_bundles(state, phase)),
         running=next((run.id for run in list(state.runs.values()) if not run.outcome), ""),
         runs=tuple(page for page in pages if page),

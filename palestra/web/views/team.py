@@ -145,6 +145,7 @@ def _answers_form(state: State, phase: Phase, track: Track, viewer: Viewer, home
         limited_by_data=most is not None and most < phase.limit_bytes,
         file_name=name,
         allow_missing=phase.allow_missing,
+        live=track.live,
         on_stage=held_on_stage(phase),
         plays_from=window.sitting if window else "",
         window_closes=window.closes if window else None,

@@ -143,7 +143,10 @@ def test_a_program_that_never_answers_is_its_teams_fault(home):
     home = home()
     failure = play(home.assignment("live", home.bundle("bad", program(answer="answer = 'boo'")))).failure
     assert failure.fault == "contestant"
-    assert "no usable answer, 8 times" in failure.message.en and "returned str, and not a number" in failure.message.en
+    assert (
+        "no usable answer, 8 times" in failure.message.en
+        and "returned 'boo', expected a whole number" in failure.message.en
+    )
 
 
 SILENT = """

@@ -11,6 +11,7 @@ from tests.slipped import slipped
 
 SCORE = 'return rows.with_columns(error=(pl.col("x_cm") - pl.col("truth_x_cm")).abs())'
 TRUTH = 'return pl.read_csv(data / "truth/trials.csv", schema_overrides={"trial": pl.String})'
+READ = 'return read_table(file, key="trial", columns={"x_cm": pl.Float64}, expected=trials)'
 RAISES = "raise ValueError(str(rows.rows()))"  # all of the truth is in its words
 
 
@@ -37,6 +38,7 @@ def require_ours(failure, place):
         ("score", 'Metric("mean_error", unit="cm", better="lower", reduce=mean_of("error")',
          'Metric("mean_error", unit="cm", better="lower", reduce=mean_of("eror")'),
         ("check", TRUTH, "raise KeyError(data)"),
+        ("check", READ, READ.replace('columns={"x_cm": pl.Float64}, ', "")),
         ("score", TRUTH, "import sys; sys.exit(str(data))"),
     ],
 )  # fmt: skip
@@ -44,6 +46,34 @@ def test_a_slip_is_the_platforms_fault_and_tells_teams_nothing(folder, kind, old
     track, place = slipped(folder, old, new)
     home = Home(folder, track, folder / "data")
     require_ours(do(home.assignment(kind, folder / "answers.csv")).failure, place)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("ann-1,0.0", "ann-1,NaN", "in its truth, truth_x_cm of 'ann-1' is nan"),
+        ("ann-1,0.0", "ann-1,many", "in its truth, truth_x_cm of 'ann-1' is 'many'"),
+        ("trial,truth_x_cm", "trial,x_cm", "its truth has the column 'x_cm'"),
+    ],
+)
+def test_a_slip_in_the_truth_is_the_platforms_fault_and_the_desk_has_file_and_row(folder, old, new, told):
+    track, _ = slipped(folder, TRUTH, TRUTH)
+    truth = folder / "data" / "truth" / "trials.csv"
+    truth.write_text(truth.read_text().replace(old, new))
+    failure = do(Home(folder, track, folder / "data").assignment("score", folder / "answers.csv")).failure
+    line = (folder / f"{track.replace('-', '_')}.py").read_text().splitlines().index(f"    {TRUTH}")
+    require_ours(failure, f"{folder / track.replace('-', '_')}.py:{line}")
+    assert told in failure.slip
+
+
+@pytest.mark.parametrize(
+    "said", ["", "x_cm\n1\n", "trial,x_cm\nann-1,many\n", "\0"], ids=["empty", "columns", "text", "nothing"]
+)
+def test_a_faulty_file_is_its_teams_fault_where_the_template_is_read(folder, said):
+    track, _ = slipped(folder, TRUTH, TRUTH)
+    (folder / "answers.csv").write_text(said)
+    (refused,) = do(Home(folder, track, folder / "data").assignment("check", folder / "answers.csv")).bodies
+    assert refused.count >= 1
 
 
 @pytest.mark.parametrize(
