@@ -247,7 +247,7 @@ def test_init_without_a_track_begins_with_one_that_takes_a_table(cli, tmp_path):
         (["init", "contest.toml", "--track", "near-eye-gase-v1"], "Did you mean 'near-eye-gaze-v1'?"),
         (["init", "contest.toml", "--size", "huge"], "tiny"),
         (["init", "contest.toml", "--size", "none", "--zone", "Asia/Shangai"], "Did you mean 'Asia/Shanghai'?"),
-        (["serve", "contest.toml"], "palestra contest init"),
+        (["serve", "contest.toml", "--port", "0"], "palestra contest init"),
         (["serve", "contest.toml", "--processes", "2"], "PostgreSQL"),
         (["worker", "contest.toml", "--executor", "rya"], "process or ray"),
         (["board", "contest.toml"], "palestra contest serve"),
@@ -279,7 +279,7 @@ def test_a_fault_in_the_file_is_told_with_its_line(cli, held, tmp_path):
     text = (folder / "contest.toml").read_text()
     line = next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith("closes"))
     (folder / "contest.toml").write_text(re.sub(r"(?m)^closes = \S+", 'closes = "soon"', text))
-    ran = cli("contest", "serve", folder / "contest.toml")
+    ran = cli("contest", "serve", folder / "contest.toml", "--port", "0")  # whoever else listens here
     assert ran.code == 1
     assert f"line {line}" in ran.err and "soon" in ran.err
 
