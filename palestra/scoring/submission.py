@@ -49,8 +49,7 @@ def require_template(track: Track, trials: pl.DataFrame) -> None:
         file = Path(folder) / f"template{track.suffix}"
         track.writes(track.blank(trials), file)
         try:
-            with refusing(file, say(AS_THE_TEMPLATE)):
-                require_sound(track, file, _read(track.files, file, trials), trials)
+            require_sound(track, file, track.files.read(file, trials), trials)
         except Refused as refusal:
             place, blank = place_of(track, "files.read"), place_of(track, "blank")
             what = f"its reader refuses the template that `blank` ({blank.file.name}:{blank.line}) and the writer make"

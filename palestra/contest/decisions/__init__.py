@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from palestra.contest.decisions.access import licence_digest
     from palestra.contest.decisions.organiser import PLAYABLE
     from palestra.contest.decisions.promotion import promoted_with
-    from palestra.contest.decisions.submissions import bundle_due, ours_left, submissions_of
+    from palestra.contest.decisions.submissions import bundle_due, ours_left
     from palestra.contest.decisions.teams import declaration_digest, digest_of
 else:
     __getattr__ = lazy_exports(__name__)
