@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from palestra.metrics.bootstrap import weighted_mean
 from palestra.metrics.quantiles import at_shares, weighted_at_shares
-from palestra.metrics.rays import sensitivity
 from palestra.records import Draws
 
 Reduce = Callable[[pl.DataFrame, Draws], NDArray[np.float64]]
@@ -86,6 +85,8 @@ def growth_of_means(column: str, experiments: Sequence[tuple[str, str]], pairs: 
 
     A pair is what shares the columns `pairs`. One whose easier mean is 0 has no such share, and is left out.
     """
+
+    from palestra.metrics.rays import sensitivity  # here, as one challenge alone wants it
 
     def reduce(rows: pl.DataFrame, draws: Draws) -> NDArray[np.float64]:
         means = rows.with_columns(pl.Series(" unit", draws.unit_of)).group_by("experiment", *pairs, maintain_order=True)

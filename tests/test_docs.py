@@ -15,7 +15,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "palestra" / "tracks").glob("*/README.md")),
 ]
-COMMANDS = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+COMMANDS = {name: typer.main.get_command(app.app).get_command(None, name) for name in app.ORDER}  # type: ignore
 CONTEST = COMMANDS["contest"].commands
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import traceback
-from collections.abc import Callable
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,16 +10,45 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from palestra.cli import annotate, bench, contest, live, new_track, score
-from palestra.cli import data as data_commands
 from palestra.cli.options import JsonOption, order_of
-from palestra.cli.tracks_check import as_row, tell_broken
 from palestra.errors import PalestraError
 from palestra.executors import INTERRUPTED, answer_signals, came_of_stopping, raise_no_more
 
+# Commands with modules of their own, in the order in which help lists them: the module, and an example.
+LOADED_WHEN_CALLED = {
+    "make": ("data", "make gaze-prediction-v1 gaze-data --size tiny --seed 1 --without images"),
+    "check": ("score", "check near-eye-gaze-v1 answers.csv"),
+    "score": ("score", "score near-eye-gaze-v1 answers.csv --scores-out scores.parquet --report r.html"),
+    "play": ("live", "play emotion-eeg-v1 entropy --pace fast --run my-run --report run.html"),
+    "register": ("live", "register my-run entropy bundle.zip"),
+    "replay": ("live", "replay scores.parquet"),
+    "board": ("score", "board scores.parquet"),
+    "solve": ("score", "solve near-eye-gaze-v1 pupil --out answers.csv"),
+    "bench": ("bench", "bench remote-gaze-v1 --list"),
+    "view": ("data", "view near-eye-gaze-v1 data --out data.html"),
+    "starter": ("data", "starter near-eye-gaze-v1 kit"),
+    "new-track": ("new_track", "new-track blink-rate --live"),
+    "annotate": ("annotate", "annotate kit/data/test/P02/G02/left --out annotated"),
+}
+ORDER = ("tracks", "solutions", *LOADED_WHEN_CALLED, "demo", "doctor", "submit", "contest")
+
 
 class Commands(TyperGroup):
-    """The commands. Where tracks lie may be said after one as well as before it."""
+    """The commands, each loaded when it is called. Where tracks lie may be said after one as well as before it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(ORDER)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in ORDER and cmd_name not in self.commands:
+            self.commands[cmd_name] = _load(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in ORDER:  # so that the nearest name can be suggested
+            for name in ORDER:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         front: list[str] = []
@@ -34,6 +63,16 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, [*front, *rest])
 
 
+def _load(name: str) -> Any:
+    if name == "contest":
+        return typer.main.get_command(import_module("palestra.cli.contest").app)
+    module, example = LOADED_WHEN_CALLED[name]
+    function = getattr(import_module(f"palestra.cli.{module}"), name.replace("-", "_"))
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name=name, epilog=f"Example: palestra {example}")(function)
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,
@@ -41,8 +80,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.add_typer(contest.app, name="contest")
 
 STOPPED = (
     "Stopped. `make`, `solve`, `bench`, `annotate` and `demo` go on where they were when you call them again; "
@@ -86,10 +123,9 @@ def tracks(
 ) -> None:
     """List the tracks (challenges)."""
     from palestra import console, registry
+    from palestra.cli.tracks_check import as_row, check_tracks, tell_broken
 
     if check:
-        from palestra.cli.tracks_check import check_tracks
-
         if not check_tracks(track, _folders(track, data or []), json):
             raise typer.Exit(1)
         return
@@ -117,6 +153,7 @@ def solutions(
 ) -> None:
     """List the reference solutions."""
     from palestra import console, model_cards, registry
+    from palestra.cli.tracks_check import tell_broken
 
     if track:
         registry.track(track)
@@ -131,26 +168,6 @@ def solutions(
             missing = row["weights"] and model_cards.how_to_get(Path(row["weights"]).stem)
             row["weights"] = f"not here, run `{missing}`" if missing else row["weights"]
     console.show_rows(rows, json)
-
-
-# In the order in which help lists them, each with an example.
-_COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
-    (data_commands.make, "make gaze-prediction-v1 gaze-data --size tiny --seed 1 --without images"),
-    (score.check, "check near-eye-gaze-v1 answers.csv"),
-    (score.score, "score near-eye-gaze-v1 answers.csv --scores-out scores.parquet --report r.html"),
-    (live.play, "play emotion-eeg-v1 entropy --pace fast --run my-run --report run.html"),
-    (live.register, "register my-run entropy bundle.zip"),
-    (live.replay, "replay scores.parquet"),
-    (score.board, "board scores.parquet"),
-    (score.solve, "solve near-eye-gaze-v1 pupil --out answers.csv"),
-    (bench.bench, "bench remote-gaze-v1 --list"),
-    (data_commands.view, "view near-eye-gaze-v1 data --out data.html"),
-    (data_commands.starter, "starter near-eye-gaze-v1 kit"),
-    (new_track.new_track, "new-track blink-rate --live"),
-    (annotate.annotate, "annotate kit/data/test/P02/G02/left --out annotated"),
-)
-for _command, _example in _COMMANDS:
-    app.command(epilog=f"Example: palestra {_example}")(_command)
 
 
 @app.command(epilog="Example: palestra demo --size tiny --out demo-run --no-serve")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from palestra.datasets.order import NOTES
 from palestra.errors import PalestraError, brief
 from palestra.executors import HOW_TO_SEND, CannotSend, in_processes
 from palestra.formats import replacing
@@ -21,7 +22,6 @@ from palestra.scoring import code_digest
 from palestra.text import human_bytes, say
 
 LONG_AGO_S = 315_532_800  # 1980, the first time that a zip can hold
-NOTES = ".making.json"  # which parts of an unfinished data set are done
 Advance = Callable[[int], None]
 
 

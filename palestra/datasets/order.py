@@ -7,6 +7,8 @@ import numpy as np
 
 from palestra.records import Order
 
+NOTES = ".making.json"  # in a data set that is not finished: which parts of it are done
+
 
 def rng_for(order: Order, *names: object) -> np.random.Generator:
     """Randomness that depends on the seed and on what it is for, never on what was made before."""

@@ -15,11 +15,13 @@ from palestra.live.recording import MOST_STRAYS, Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.live.stream import no_answer, not_in_time
 from palestra.metrics.quantiles import at_shares
-from palestra.text import Text, Words, say
+from palestra.text import Text, Words, message, say
 
 Floats = NDArray[np.float64]
 SHARES = (0.5, 0.95, 0.99)  # of latencies that are told
 THOUGHT_SHARES = (0.5, 0.95, 1.0)
+NOTES = 20  # that a table lists
+PACES = {"real": message("the wall clock"), "fast": message("virtual time")}
 
 
 @dataclass(frozen=True)
@@ -144,3 +146,20 @@ def read_acts(run: Recording, entrant: str) -> Acts:
         notes=Counter(step.note for step in steps if step.note),
         deaths=run.end.deaths.get(entrant, []) if run.end else [],
     )
+
+
+def ended(why: Text) -> Words:
+    return say("the program ended: {why}", why=why)
+
+
+def of_all(count: int, total: int) -> Words:
+    return say("{count} of {total}", count=f"{count:,}", total=f"{total:,}")
+
+
+def pace(recording: Recording) -> Text:
+    name = recording.head.pace
+    return say(PACES[name]) if name in PACES else name
+
+
+def stopped(recording: Recording) -> Text:
+    return "" if recording.end else say("The run was stopped before its end.")

@@ -3,9 +3,8 @@
 from collections import Counter
 from itertools import islice
 
-from palestra.live.entrant_history import read_acts
+from palestra.live.entrant_history import NOTES, ended, of_all, pace, read_acts, stopped
 from palestra.live.scored_run import ScoredRun
-from palestra.live.timeline_texts import NOTES, ended, of_all, pace, stopped
 from palestra.records import Block, Cell, Table
 from palestra.report import column_title, with_unit
 from palestra.text import Text, duration, say, say_as

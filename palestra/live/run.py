@@ -13,7 +13,7 @@ from typing import Literal
 
 from palestra.entrants import Entry, Program, Terms, open, parts_of
 from palestra.errors import PalestraError, text_of
-from palestra.live import episode_run, recording, stream
+from palestra.live import recording, stream
 from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
@@ -292,6 +292,8 @@ class _Hall:
 
     def act(self, track: Track, cases: Sequence[Case]) -> None:
         """Everybody acts in every case, each in a world of their own, one after the other."""
+        from palestra.live import episode_run  # streams have no use for it
+
         steps = len(self.entries) * sum(episode_run.sitting_of(case).count for case in cases)
         self.log.watch = Watch(
             track, self.log.standings, steps, [case.name for case in cases], hidden=not self.order.watched

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from palestra.live import episode_timeline_page
-from palestra.live.entrant_history import Story, story_of
+from palestra.live.entrant_history import NOTES, Story, ended, of_all, pace, stopped, story_of
 from palestra.live.recording import Recording
 from palestra.live.scored_run import ScoredRun
 from palestra.live.timeline_charts import host_lateness, latencies, latency_over_time, standings_chart
-from palestra.live.timeline_texts import NOTES, ended, of_all, pace, stopped
 from palestra.records import Block, Cell, Result, Table, Track
 from palestra.report import (
     Languages,

@@ -15,7 +15,7 @@ from palestra.cli import app as commands
 from palestra.cli.data import GUESSABLE
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
-COMMANDS = typer.main.get_command(commands.app).commands  # type: ignore[attr-defined]
+COMMANDS = {name: typer.main.get_command(commands.app).get_command(None, name) for name in commands.ORDER}  # type: ignore
 EXAMPLE = re.compile(r"Example: palestra (.+)", re.DOTALL)
 # Examples that read what others write come after them.
 ORDER = ["tracks", "solutions", "make", "solve", "check", "score", "replay", "board", "view", "starter", "doctor"]

@@ -29,7 +29,7 @@ from palestra.contest.rules import read
 from palestra.contest.storage import open_database, sqlite_address
 from palestra.remote import Server
 
-GROUP = typer.main.get_command(commands.app).commands["contest"].commands  # type: ignore[attr-defined]
+GROUP = typer.main.get_command(commands.app).get_command(None, "contest").commands  # type: ignore[attr-defined,arg-type]
 EXAMPLE = re.compile(r"Example: palestra (contest .+)", re.DOTALL)
 # Those that run until they are stopped have tests of their own.
 ORDER = ["init", "board", "rescore", "export", "backup", "verify-log", "rebuild", "link", "restore"]
