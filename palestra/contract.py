@@ -228,13 +228,14 @@ def _alike(truth: pl.DataFrame, blank: pl.DataFrame, name: str) -> bool:
 def _check_scoring(track: Track, sheet: score.Sheet, answers: pl.DataFrame) -> None:
     error = track.display.error
     scores = score.score_trials(track, sheet, answers)
-    require_scored(track, sheet.data, sheet.truth, scores)
     each = "Let it add columns to the rows that it gets: rows.with_columns(…)."
     kept = scores["trial"].equals(sheet.truth["trial"])
     _require(track, kept, "`score` gives back every row that it gets, in their order", "score", each)
     named = f"its scores have the column {error!r} that it names as error"
     _require(track, error in scores.columns, named, "score", f"Add {error!r}, or name another in Display(error=…).")
     wrong = scores.filter(pl.col(error).cast(pl.Float64).is_nan())["trial"].head(3).to_list()
+    if wrong:
+        require_scored(track, sheet.data, sheet.truth, scores)
     _require(track, not wrong, "no score is NaN", "score", f"Look at {wrong}: 0/0, perhaps.")
     _check_metrics(track, scores)
     scored = score.score(track, sheet, answers, "contract")
@@ -243,7 +244,6 @@ def _check_scoring(track: Track, sheet: score.Sheet, answers: pl.DataFrame) -> N
     _require(track, order, "the order of answers does not matter", "score", each)
     plain = track.blank(sheet.trials) if track.blank else answers  # answers that differ from the truth
     guessed = score.score_trials(track, sheet, plain)
-    require_scored(track, sheet.data, sheet.truth, guessed)
     _check_rows(track, sheet, plain, guessed)
     gone = score.score_trials(track, sheet, answers.clear())
     _require(track, gone.height == scores.height, "a trial without an answer keeps its row", "missing", each)
@@ -253,6 +253,8 @@ def _check_scoring(track: Track, sheet: score.Sheet, answers: pl.DataFrame) -> N
     value = _ranking(track, gone)
     costs = "Let missing={…} cost at least as much as the worst answer."
     for rows in (scores, guessed):
+        if math.isnan(_ranking(track, rows)):
+            require_scored(track, sheet.data, sheet.truth, rows)
         other, empty = _ranking(track, rows), rows.filter(pl.col(error).is_null())["trial"].head(3).to_list()
         look = f"{empty} have no score: is their truth there?" if empty else "Look at the scores that it takes."
         _require(track, other == other, "its ranking metric is a number", "metrics", look, track.ranks.name)
