@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from palestra.entrants import Entry, Program, Terms, open, parts_of
 from palestra.errors import PalestraError, text_of
@@ -18,7 +18,6 @@ from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
 from palestra.live.follower import TOLD_EVERY_S, Follower, Moment, Stopped
 from palestra.live.live_data import LiveData
-from palestra.live.processor_watch import ProcessorWatch
 from palestra.live.recording import End, Head, Recorder, Recording, Sealed, Who
 from palestra.live.scored_run import ScoredRun, score
 from palestra.live.standings import Standings
@@ -30,6 +29,9 @@ from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.launch import Limits
 from palestra.scoring import score_file
 from palestra.text import Text, joined, say
+
+if TYPE_CHECKING:
+    from palestra.live.processor_watch import ProcessorWatch
 
 READY_S = 120.0  # to load a model
 LEAST_READY_S = 1.0  # to be heard that one is ready, where others took all the time
@@ -162,7 +164,7 @@ class _Log:
 
     recorder: Recorder
     watch: Watch
-    processors: ProcessorWatch | None = None  # in real time
+    processors: "ProcessorWatch | None" = None  # in real time
 
     def __init__(self, track: Track, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
         self.track, self.standings, self.follower = track, standings, follower
@@ -261,6 +263,8 @@ class _Hall:
                 for entry in self.entries:
                     self.played_with.setdefault(entry.name, []).append(entry.plays_with)
                 if self.order.pace == "real":
+                    from palestra.live.processor_watch import ProcessorWatch
+
                     self.log.processors = ProcessorWatch(self._programs())
                 before = self._weights()
                 stream.run(sitting.ticks(), lines, self.clock, self.log)

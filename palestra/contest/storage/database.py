@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -91,15 +92,9 @@ def connect(url: str, read_only: bool = False) -> Engine:
             )
     except (ValueError, ArgumentError) as error:
         raise PalestraError(say("{url}: not the address of a database ({error}).", url=url, error=error)) from None
-    options: dict[str, Any] = {"timeout": BUSY_S, "check_same_thread": False}
     if read_only:
-        file = str(address.database)
-        return _begins(
-            create_engine(
-                address, creator=lambda: sqlite3.connect(_read_only(file), uri=True, isolation_level=None, **options)
-            )
-        )
-    engine = create_engine(address, connect_args=options)
+        return _begins(create_engine(address, creator=partial(_connect_to_read, str(address.database))))
+    engine = create_engine(address, connect_args={"timeout": BUSY_S, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     return _begins(engine)
 
@@ -109,10 +104,11 @@ def _begins(engine: Engine) -> Engine:
     return engine
 
 
-def _read_only(file: str) -> str:
+def _connect_to_read(file: str) -> sqlite3.Connection:
     """Where nobody writes (no file beside it waits to be taken in), nothing is made beside it either."""
     how = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
-    return f"file:{quote(file)}?{how}"
+    address = f"file:{quote(file)}?{how}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_S, check_same_thread=False)
 
 
 def sqlite_address(file: Path) -> str:
