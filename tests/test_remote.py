@@ -134,7 +134,7 @@ def test_what_the_server_refuses_is_said_in_its_words(address: str, world: World
             server.final()
         with pytest.raises(PalestraError, match="There is no such run"):
             server.run("nowhere")
-    with connect(address, "plt_wrong", []) as server, pytest.raises(PalestraError, match="Sign in first"):
+    with connect(address, "plt_wrong", []) as server, pytest.raises(PalestraError, match="This token is unknown"):
         server.me()
 
 

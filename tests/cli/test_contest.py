@@ -598,7 +598,7 @@ def test_submit_says_what_became_of_a_file(cli, held, tmp_path, monkeypatch):
         astray = cli("submit", address, "near-eye-gase", bad)
         assert astray.code == 1 and "Did you mean 'near-eye-gaze'?" in astray.err
         forged = cli("submit", address, "near-eye-gaze", bad, "--token", "plt_" + "x" * 40)
-        assert forged.code == 1 and "Sign in first" in forged.err
+        assert forged.code == 1 and "This token is unknown" in forged.err
         assert "is no file" in cli("submit", address, "near-eye-gaze", tmp_path / "none.csv").err
         assert server.stop() == 0, server.said
 

@@ -164,7 +164,7 @@ def near_eye_answers(home: Path) -> list[Sample]:
     track = registry.track("near-eye-gaze-v1")
     keys = [(person, "g1", f"{frame:03d}") for person in ("p1", "p2") for frame in range(4)]
     trials = pl.DataFrame(keys, schema=["person", "group", "frame"], orient="row").select(
-        pl.concat_str(pl.all(), separator="/").alias("trial"), pl.all()
+        pl.concat_str(pl.all(), separator="/").alias("trial"), pl.all(), plane_distance=1000.0
     )
     people = b"person,sex,age,ethnicity,glasses,makeup,eye_colour\np1,f,31,,no,no,brown\np2,m,20,x,yes,no,blue\n"
     return [

@@ -107,7 +107,7 @@ def image_file(data: Path, part: str, key: Iterable[str], eye: str) -> Path:
 
 def with_error(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the angle between the answer (x, y) and the true point, seen from midway between the eyes."""
-    x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "plane_distance"))
+    x, y, distance = (rows[name].to_numpy() for name in ("truth_x", "truth_y", "truth_distance"))
     error = angles_deg_columns(rows["x"].to_numpy(), rows["y"].to_numpy(), distance, x, y, distance)
     return rows.with_columns(error_deg=error)
 

@@ -61,8 +61,8 @@ def truth(data: Path, settings: Settings) -> pl.DataFrame:
         "trial", "person", pl.concat_str("person", "group", separator="/").alias("group"),
         pl.when(pl.col("person").is_in(known)).then(pl.lit("known")).otherwise(pl.lit("new")).alias("people"),
         *(name for name in ("sex", "glasses") if name in rows.columns),
-        "plane_distance", truth_x="x", truth_y="y",
-    ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("plane_distance")))  # fmt: skip
+        truth_x="x", truth_y="y", truth_distance="plane_distance",
+    ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("truth_distance")))  # fmt: skip
 
 
 def blank(trials: pl.DataFrame) -> pl.DataFrame:

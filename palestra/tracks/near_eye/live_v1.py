@@ -81,8 +81,8 @@ def truth(data: Path) -> pl.DataFrame:
         rows = rows.join(glasses, on="tester", how="left", maintain_order="left")
     return rows.select(
         "trial", "tester", *(name for name in ("glasses",) if name in rows.columns),
-        truth_x="x", truth_y="y", plane_distance=on_disk.read_plane_distance(data),
-    ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("plane_distance")))  # fmt: skip
+        truth_x="x", truth_y="y", truth_distance=on_disk.read_plane_distance(data),
+    ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("truth_distance")))  # fmt: skip
 
 
 def stream(data: Path, settings: Settings) -> list[Sitting]:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from typer.main import get_command
 
 from palestra import registry
+from palestra.cli import contest as commands
 from palestra.cli import rehearse
-from palestra.cli.app import app
 from palestra.contest.contest import Contest
 from palestra.contest.log import events as ev
 from palestra.contest.match import events as e
@@ -207,9 +208,7 @@ def opened_anew(match: Match) -> e.MatchOpened:
 
 
 def test_the_examples_of_the_commands_run(cli, home, tmp_path, monkeypatch):
-    from typer.main import get_command
-
-    group = get_command(app).commands["contest"].commands  # type: ignore[attr-defined]
+    group = get_command(commands.app).commands  # type: ignore[attr-defined]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(home / "data")
     shutil.copy(home / "contest.toml", tmp_path / "contest.toml")

@@ -25,7 +25,7 @@ from palestra.contest.workers.verify_bundle import _words as verified
 from palestra.errors import Fault, Faults, Refused, UnknownName
 from palestra.sandbox.running_program import SIGNALS, Report, words_of
 from palestra.scoring.submission import collect
-from palestra.text import Words, say
+from palestra.text import Words, printable, say
 from palestra.web import health
 from palestra.web.actions.accounts import Named
 from palestra.web.actions.registry import require_plain
@@ -74,7 +74,7 @@ def test_how_a_program_ended_is_told_in_chinese(cause, code):
 def test_what_a_program_printed_stays_as_it_is():
     why = say("{why}.", why=words_of(report("ended", 3, clean=True), None))
     told = Unplayable(why, "Traceback\na file: found nothing, expected x").in_language("zh")
-    assert told == "自行退出，退出码 3。\n最后的输出：\nTraceback\na file: found nothing, expected x"
+    assert told == "自行退出，退出码 3。\n程序的输出：\nTraceback\na file: found nothing, expected x"
 
 
 def test_several_faults_are_told_line_by_line():
@@ -90,6 +90,8 @@ def test_several_faults_are_told_line_by_line():
 
 @given(st.text(), st.text(), st.text())
 def test_what_a_stranger_wrote_is_never_changed(where, found, expected):
+    """But for letters that a terminal would obey."""
+    where = printable(where)
     fault = Fault.of(where, repr(found), repr(expected))
     assert fault.text.zh == f"{where}——实际：{found!r}；应为：{expected!r}"
     body = e.AttemptFailed("s1", 1, "contestant", where, message_zh=e.chinese_of(Words.same(where)))
@@ -236,7 +238,7 @@ def test_that_the_database_is_away_is_told_in_chinese(people, monkeypatch):
     monkeypatch.setattr(health.chain, "last_seq", fail)
     told = people["nobody"].get("/health", **{"accept-language": "zh"})
     assert told.json()["status"] == 503
-    assert told.json()["error"] == "数据库没有响应。"
+    assert told.json()["error"] == "数据库没有响应，请稍后再试。"
 
 
 @pytest.mark.parametrize("text", ["x" * 200_001, "a\0b"])
