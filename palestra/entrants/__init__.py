@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from palestra.entrants.open import Called, Entry, Terms
     from palestra.entrants.parts import PARTS, Parts, parts_of
     from palestra.entrants.program import Program, left_unanswered, taken_unanswered
-    from palestra.entrants.socket_frames import LONGEST_TEXT, MOST_NUMBERS, Frame, Header, Receiver, send
+    from palestra.entrants.socket_frames import LONGEST_TEXT, MOST_NUMBERS, SPIN_S, Frame, Header, Receiver, send
     from palestra.entrants.tracebacks import explaining_lines
 else:
     __getattr__ = lazy_exports(__name__)

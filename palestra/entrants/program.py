@@ -19,7 +19,16 @@ from dataclasses import dataclass, field
 
 from palestra.entrants.bundle import Bundle
 from palestra.entrants.poller import Bell
-from palestra.entrants.socket_frames import LONGEST_TEXT, MOST_NUMBERS, BadFrame, Frame, Header, Receiver, Sender
+from palestra.entrants.socket_frames import (
+    LONGEST_TEXT,
+    MOST_NUMBERS,
+    SPIN_S,
+    BadFrame,
+    Frame,
+    Header,
+    Receiver,
+    Sender,
+)
 from palestra.entrants.tracebacks import AGAIN
 from palestra.entrants.turns import Turns
 from palestra.errors import PalestraError, clean
@@ -35,7 +44,6 @@ READY_S = 120.0  # to load a model
 ENDING_S = 2.0  # between closing its socket and being gone, on a busy host
 QUEUE_BYTES = 64 << 20  # that may wait for a program that takes nothing: a quarter of an hour of EEG or more
 HELD_BYTES = QUEUE_BYTES // 2  # that are kept for one that loads again: the newest
-SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only where nobody else waits
 LEAVING_S = 0.5  # to end by itself once nothing more comes
 STARTS = 20  # of one program in one run; one that dies more often stays dead
 RETURNED = {  # what a runner says of a value that cannot be sent

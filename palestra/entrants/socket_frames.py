@@ -31,6 +31,7 @@ LONGEST_TEXT = 1000  # letters of all texts in one answer
 MAX_DIMENSIONS = 8
 MAX_BYTES = 64 << 20  # a frame, where the caller names no other limit
 READ_AHEAD_BYTES = 1 << 16
+SPIN_S = 0.0001  # to be woken takes longer than to look a little more; only where nobody else waits
 READ_FLAGS = int(socket.MSG_DONTWAIT)  # plain numbers: to join flags takes longer than to pack a header
 SEND_FLAGS = int(socket.MSG_DONTWAIT) | int(socket.MSG_NOSIGNAL)
 KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")

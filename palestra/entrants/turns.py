@@ -7,10 +7,12 @@ used more than it was charged for; where several play, all are from the start.
 
 import time
 
+from palestra.entrants.socket_frames import SPIN_S
 from palestra.sandbox.running_program import Running
 
 LOOK_S = 0.005  # between turns, in all, until we look at what it used
 SPARE_S = 0.02  # of processor time beyond what it was charged: its threads may end their work, or collect garbage
+PACKET_S = 3 * SPIN_S  # more for each packet: its runner, which is ours, looks out for the next, then goes to sleep
 
 
 class Turns:
@@ -37,9 +39,11 @@ class Turns:
         return self._owed_s(running) if self._between_s > LOOK_S else 0.0
 
     def _owed_s(self, running: Running) -> float:
-        owed_s = min(running.processor_time.used_s() - self._may_use_s, self._between_s)
+        used_s = running.processor_time.used_s()
+        owed_s = min(used_s - self._may_use_s, self._between_s)
         self._between_s = 0.0
         if owed_s <= 0.0 or not running.freezer.works:
+            self._may_use_s = min(self._may_use_s, used_s + SPARE_S)  # what it did not use is not kept for later
             return 0.0
         self.held = True
         return owed_s
@@ -52,7 +56,7 @@ class Turns:
             self._running, self._between_s = running, 0.0
             self._may_use_s = running.processor_time.used_s() + SPARE_S
         else:
-            self._may_use_s += seconds
+            self._may_use_s += seconds + PACKET_S
         if self.held:
             running.freezer.freeze()
         self._ended_at = time.monotonic()

@@ -132,6 +132,11 @@ def minimal_environment(bundle: str, site: str | None) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",  # what it printed before it was killed is kept
         "PYTHONDONTWRITEBYTECODE": "1",
         "PALESTRA_BUNDLE": bundle,
+        # Threads of numerical libraries that have nothing to do sleep at once. They would keep looking for work, for
+        # 50 ms and more: time that others need, and that the program is charged for.
+        "OPENBLAS_THREAD_TIMEOUT": "16",  # 2^16 ticks of the processor
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "KMP_BLOCKTIME": "0",
     }
 
 

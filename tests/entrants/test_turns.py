@@ -75,3 +75,15 @@ def test_one_that_does_nothing_in_between_is_neither_charged_nor_frozen(opened):
         ask(program)
         assert used_while_others_work(program) < AT_ONCE_S
     assert not program._turns.held
+
+
+@pytest.mark.parametrize("host_s", [0.0, 0.0003])
+def test_one_that_answers_thousands_of_packets_is_not_charged_for_its_runners_looking_out_for_the_next(opened, host_s):
+    """Its runner, which is ours, keeps looking for the next packet for a moment before it sleeps."""
+    program = opened()
+    for _ in range(2000):
+        ask(program)
+        until_s = time.monotonic() + host_s
+        while time.monotonic() < until_s:
+            pass
+    assert not program._turns.held

@@ -15,7 +15,7 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
-from palestra.entrants import Frame, Header, Receiver, send
+from palestra.entrants import SPIN_S, Frame, Header, Receiver, send
 from palestra.entrants.runner.act import acted
 from palestra.entrants.runner.answers import told
 from palestra.entrants.runner.pull import Task
@@ -24,7 +24,6 @@ from palestra.sandbox.plan import SOCKET_FD
 
 MODULE, CLASS = "Algorithm.MyAlgorithm", "MyAlgorithm"
 GIVEN, FETCHED, ACTING = ("get_data", "algorithm"), ("set_task", "run"), ("reset", "act")
-SPIN_S = 0.0001  # to be woken takes longer than to look a little more
 
 
 def main() -> None:
