@@ -114,9 +114,10 @@ SHOWN = 0.35  # of its iris, from which on an eye is in a picture; below, whethe
 def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
     """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, whether a left one, and how surely."""
     drawn = moved(world, world.batch(settings.batch), FRAMING)
-    instead = nothing_there(world, drawn)
     one = world.uniform(0, 1, settings.batch) >= settings.without
-    image = spoilt(world, torch.where(one[:, None, None], drawn.image, instead), SPOILING)
+    others = (~one).nonzero()[:, 0]
+    drawn.image[others] = nothing_there(world, drawn.image[others])
+    image = spoilt(world, drawn.image, SPOILING)
     image, drawn = framed(world, image, drawn, FRAMING)
     mask = torch.where(one[:, None, None], drawn.mask, torch.zeros_like(drawn.mask))
     clear = ~one | (drawn.shown >= SHOWN)
@@ -153,9 +154,10 @@ def heeded(told: tuple[Tensor, Tensor], larger: tuple[Tensor, Tensor], taught: t
 
 def overlap(shares: Tensor, mask: Tensor) -> Tensor:
     """(4,) soft overlap of each class over the batch."""
-    wanted = functional.one_hot(mask, 4).movedim(3, 1).float()
-    both = (shares * wanted).sum((0, 2, 3))
-    return (2 * both + 1) / (shares.sum((0, 2, 3)) + wanted.sum((0, 2, 3)) + 1)
+    parts = [mask == part for part in range(4)]
+    both = torch.stack([(shares[:, part] * there).sum() for part, there in enumerate(parts)])
+    wanted = torch.stack([there.sum() for there in parts])
+    return (2 * both + 1) / (shares.sum((0, 2, 3)) + wanted + 1)
 
 
 @torch.no_grad()

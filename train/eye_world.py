@@ -294,10 +294,11 @@ def _streaks(world: World, count: int, most: int = 5) -> Tensor:
 
 
 @torch.no_grad()
-def nothing_there(world: World, drawn: Drawn) -> Tensor:
-    """Pictures (n, 200, 320) that do not show one eye."""
-    image = drawn.image
+def nothing_there(world: World, image: Tensor) -> Tensor:
+    """Pictures (n, 200, 320) that do not show one eye, made of such that do."""
     count = len(image)
+    if not count:
+        return image
     soft = functional.interpolate(world.normal(count, 1, 7, 11), (HEIGHT, WIDTH), mode="bicubic", align_corners=False)[
         :, 0
     ]
