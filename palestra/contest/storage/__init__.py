@@ -12,8 +12,8 @@ if TYPE_CHECKING:
         is_begun,
         migrate,
         open_database,
-        open_to_read,
         reading,
+        require_begun,
         require_undamaged,
         sqlite_address,
         told_if_damaged,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from palestra.contest.storage.downloads import Manifest, fetch
     from palestra.contest.storage.file_store import DIGEST, DamagedFile, Files, MissingFile, sync
+    from palestra.contest.storage.read_only import open_to_read
     from palestra.contest.storage.recordings import keep, recorded
     from palestra.contest.storage.tables import (
         answered,
