@@ -373,6 +373,13 @@ def test_a_database_that_is_damaged_is_told_with_what_to_do(cli, held, tmp_path)
             assert ran.code == 0 or "restore a backup: palestra contest restore" in ran.err, (words, ran)
 
 
+def test_a_database_that_does_not_answer_is_told_in_a_line(cli, held, tmp_path):
+    file = held.copy(tmp_path / "c") / "contest.toml"
+    ran = cli("contest", "board", file, "--database", f"postgresql://me:secret@127.0.0.1:{free_port()}/contest")
+    assert ran.code == 1 and ran.err.startswith("The database does not answer."), ran
+    assert "secret" not in ran.err and ran.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("how", ["missing", "empty", "without an event"])
 @pytest.mark.parametrize("left", ["files", "contest.key"])
 def test_nothing_is_begun_anew_beside_what_a_contest_left(cli, held, tmp_path, how, left):

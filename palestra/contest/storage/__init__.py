@@ -6,7 +6,7 @@ May be touched only compatibly: tables change by a migration. Hostile input: upl
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.contest.storage import downloads, tables
+    from palestra.contest.storage import downloads, tables, trouble
     from palestra.contest.storage.database import (
         connect,
         is_begun,
