@@ -118,8 +118,8 @@ def test_a_final_is_unseen_until_the_hall_and_changed_in_its_window(hall: Hall) 
         wait_for_window(remote, "person2")
         page = ann.submit("final", right)
         expect(page.get_by_text("It loads, and answers 4 of 4 rehearsal packets.")).to_be_visible()
-        refused = submit(hall, "ben", mute)  # by the command
-        assert refused.returncode == 1 and "It loads, and answers none of 4 rehearsal packets" in refused.stdout, refused
+        ran = submit(hall, "ben", mute)  # by the command
+        assert ran.returncode == 1 and "It loads, and answers none of 4 rehearsal packets" in ran.stdout, ran
         picture(hall, ann.open("/phases/final"), "window")
         picture(hall, organiser.open(organiser.page.url.removeprefix(hall.served.address)), "run")
         until = time.monotonic() + 4 * WINDOW_S
