@@ -329,6 +329,18 @@ def test_a_slip_in_a_part_of_a_data_set_is_told_whichever_process_writes_it(fold
     assert f"{track_id}: {file}:{line_of(file, '1 / 0')}: write_part fails with ZeroDivisionError" in ran.err
 
 
+def test_a_part_that_other_processes_cannot_be_sent_is_named_by_make_before_any_work(folder, cli):
+    track_id, place = slipped(folder, LAST, LAST + PLAN)
+    ran = cli("make", track_id, folder / "made")
+    file = Path(place.rpartition(":")[0])
+    assert (
+        ran.code == 1
+        and f"{track_id}: {file}:{line_of(file, 'write=lambda')}: the `write` of the part 'all'" in ran.err
+    )
+    assert "Define it at the top level of a module" in ran.err
+    assert not any(word in ran.err for word in TRACEBACK) and not (folder / "made").exists()
+
+
 def test_a_slip_in_a_folder_of_data_is_told_by_check_and_score_alike(folder, cli):
     track_id, place = slipped(folder, TRIALS, "return data.read()")
     for word in ("check", "score"):
