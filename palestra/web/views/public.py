@@ -9,7 +9,7 @@ from palestra.contest.decisions import bundle_due
 from palestra.contest.log import State
 from palestra.contest.rules import Phase, Rules, track_of
 from palestra.records import Estimate, Metric, Track
-from palestra.text import Words
+from palestra.text import Words, words_of
 from palestra.web.models import public as v
 from palestra.web.site import Site
 
@@ -97,7 +97,7 @@ def _card(state: State, rules: Rules, phase: Phase, viewer: Viewer, now: int) ->
         id=phase.id,
         title=phase.title,
         about=phase.about,
-        track=Words(track_of(phase).title, track_of(phase).title_zh),
+        track=words_of(track_of(phase).title),
         opens=phase.opens,
         closes=phase.closes,
         state=state_at(phase.opens, phase.closes, now),
@@ -170,7 +170,7 @@ def _steps(state: State, viewer: Viewer) -> v.Steps:
 
 
 def column_of(metric: Metric) -> v.Column:
-    title = Words(metric.title or metric.name, metric.title_zh)
+    title = words_of(metric.title or metric.name)
     return v.Column(name=metric.name, title=title, unit=metric.unit, better=metric.better)
 
 
