@@ -8,9 +8,10 @@ given eccentricity and recorded by a tracker of a given rate and noise, with its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,14 @@ SIMULATED_HZ = 1000
 RECORDINGS, RECORDED_S = 60, 20
 # How windows are recorded, and how many of ten so.
 TRACKERS = ("plain",) * 5 + ("mean", "median", "lag", "held", "spikes")
+
+
+# The bins in which a forecaster must not lose to a simple rule, and how far it may be behind by chance.
+NOISES_DEG = (0.01, 0.03, 0.1, 0.3)
+ECCENTRICITIES_DEG = ((0.0, 10.0), (10.0, 20.0), (20.0, 30.0), (30.0, 40.0))
+SPEEDS_DEG_S = ((0.0, 5.0), (5.0, 30.0), (30.0, 60.0), (60.0, 100.0))
+RATES_HZ = (60.0, 120.0, 250.0, 500.0, 1000.0)
+MOST_WORSE = 1.03
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,18 @@ def windows(kind: Kind, count: int, seed: int = 0) -> Windows:
     measured, faulty = _recorded(true, kind, rng)
     first, last = SPARE, SPARE + GIVEN
     return Windows(faulty[:, first:last], measured[:, last : last + STEPS], true[:, last : last + STEPS])
+
+
+def kinds(
+    noises: Sequence[float] = NOISES_DEG,
+    eccentricities: Sequence[tuple[float, float]] = ECCENTRICITIES_DEG,
+    speeds: Sequence[tuple[float, float]] = SPEEDS_DEG_S,
+    rates: Sequence[float] = RATES_HZ,
+    stretch: float = 1.0,
+) -> list[Kind]:
+    """Every bin; those that share their recordings come one after the other."""
+    every = product(speeds, rates, noises, eccentricities)
+    return [Kind(noise, away, speed, rate, stretch) for speed, rate, noise, away in every]
 
 
 def rules(past: Array) -> dict[str, Array]:
