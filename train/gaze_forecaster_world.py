@@ -26,9 +26,9 @@ LARGEST_DEG = 40.0
 
 @dataclass(frozen=True)
 class Ranges:
-    """Lowest and highest of what is drawn evenly on a logarithmic scale, and shares of windows."""
+    """Lowest and highest of what is drawn, and shares of windows."""
 
-    noise_deg: tuple[float, float] = (0.003, 0.3)
+    noise_deg: tuple[float, float] = (0.003, 0.3)  # evenly on a logarithmic scale
     slow_deg_s: tuple[float, float] = (1.0, 100.0)
     slow: float = 0.55  # share with more than drift
     turns: float = 0.35  # share in which the head follows saccades
@@ -102,7 +102,10 @@ class World:
     def _slow_phases(self, time_s: Tensor, heading: Tensor) -> Tensor:
         """A speed that stays and one that wanders, in some windows; drift in all."""
         count, ranges = len(time_s), self.ranges
-        steady = self.some(ranges.slow, count) * self.spread(count, *ranges.slow_deg_s)
+        low, high = ranges.slow_deg_s
+        # Evenly on a logarithmic scale there would be few quick ones, and with those most is lost.
+        speed_deg_s = torch.where(self.some(0.6, count) > 0, self.spread(count, low, high), self.even(low, high, count))
+        steady = self.some(ranges.slow, count) * speed_deg_s
         unsteady = steady * self.spread(count, 0.05, 1.0)
         step_s = time_s[:, 1] - time_s[:, 0]
         wander = unsteady[:, None, None] * self._wander(step_s, self.spread(count, 0.04, 0.6))

@@ -23,7 +23,8 @@ from palestra.text import say
 Array = NDArray[np.float64]
 
 NETWORK = "gaze_forecaster"
-GIVEN = 50  # samples
+GIVEN, STEPS = 50, 5  # samples
+CHUNK = 8192  # windows at a time: memory stays small however many there are
 SLOWEST_HZ, FASTEST_HZ = 60.0, 1000.0
 _TINY = 1e-12  # radians: shorter ways have no direction worth keeping
 
@@ -42,14 +43,17 @@ def forecast(past: ArrayLike, hz: float, interval: bool = False) -> Array | tupl
     nearest one is at either end. A window needs at least one sample that is there.
     """
     windows = _checked(past, hz)
-    flat, about = _laid_flat(windows)
     session = model_cards.session(NETWORK)
-    given = {"past": flat.astype(np.float32), "hz": np.full(len(flat), hz, np.float32)}
-    told, radius = session.run(None, given)
-    ahead = _turned_back(told, about)
+    ahead, radius = np.empty((len(windows), STEPS, 2)), np.empty((len(windows), STEPS))
+    for start in range(0, len(windows), CHUNK):
+        some = slice(start, start + CHUNK)
+        flat, about = _laid_flat(windows[some])
+        given = {"past": flat.astype(np.float32), "hz": np.full(len(flat), hz, np.float32)}
+        told, radius[some] = session.run(None, given)
+        ahead[some] = _turned_back(told, about)
     if np.ndim(past) == 2:
         ahead, radius = ahead[0], radius[0]
-    return (ahead, radius.astype(np.float64)) if interval else ahead
+    return (ahead, radius) if interval else ahead
 
 
 def _checked(past: ArrayLike, hz: float) -> Array:
@@ -68,8 +72,8 @@ def _checked(past: ArrayLike, hz: float) -> Array:
     if not SLOWEST_HZ <= hz <= FASTEST_HZ:
         raise PalestraError(
             say(
-                "The sampling rate is {hz} Hz; forecasts are made for {low:.0f} to {high:.0f} Hz. Give every second "
-                "or third sample of a faster recording, and say so in `hz`.",
+                "The sampling rate is {hz} Hz; forecasts are made for {low:.0f} to {high:.0f} Hz. Of a faster "
+                "recording, give every second or third sample, and the rate of those.",
                 hz=hz,
                 low=SLOWEST_HZ,
                 high=FASTEST_HZ,
