@@ -182,20 +182,25 @@ def length(vectors: Tensor) -> Tensor:
 # ── Learning. ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def loss_of(told: tuple[Tensor, Tensor], ahead: Tensor, degrees: float) -> Tensor:
-    """Errors against the radius and in degrees, and how far the radius is from holding its share of them."""
+def loss_of(told: tuple[Tensor, Tensor], drawn: Windows, degrees: float) -> Tensor:
+    """Errors against the radius and in degrees, and how far the radius is from holding its share of them.
+
+    Half of each error is of what is measured and half of what would be without noise: what is best for one is about the
+    best for the other, and noise that nobody can foresee teaches slowly.
+    """
     found, radius = told
-    error = length(found - ahead)
+    error = length(found - drawn.ahead)
+    both = (error + length(found - drawn.clean)) / 2
     # The radius is told from the window alone, so dividing by it changes no window's best answer.
-    fair = (error / (radius.detach() + LEAST_DEG)).mean()
+    fair = (both / (radius.detach() + LEAST_DEG)).mean()
     over = torch.log(error.detach() + LEAST_DEG) - torch.log(radius + LEAST_DEG)
-    return fair + degrees * error.mean() + torch.maximum(SHARE * over, (SHARE - 1) * over).mean()
+    return fair + degrees * both.mean() + torch.maximum(SHARE * over, (SHARE - 1) * over).mean()
 
 
 def lessons(world: World, settings: Settings) -> Iterator[Windows]:
     while True:
         drawn = world.batch(settings.batch * settings.drawn)
-        parts = (part.split(settings.batch) for part in (drawn.past, drawn.ahead, drawn.hz))
+        parts = (part.split(settings.batch) for part in (drawn.past, drawn.ahead, drawn.clean, drawn.hz))
         yield from (Windows(*one) for one in zip(*parts, strict=True))
 
 
@@ -224,7 +229,7 @@ def train(settings: Settings, work: Path, device: str = DEVICE) -> tuple[Forecas
 
     def loss() -> Tensor:
         drawn = next(taught)
-        return loss_of(network(drawn.past, drawn.hz), drawn.ahead, settings.degrees)
+        return loss_of(network(drawn.past, drawn.hz), drawn, settings.degrees)
 
     kept = work / f"forecaster-{settings.seed}.pt"
     learn(network, loss, settings.schedule, lambda: told(tested(network, seen)), kept)

@@ -31,6 +31,7 @@ class Ranges:
     noise_deg: tuple[float, float] = (0.003, 0.3)  # evenly on a logarithmic scale
     slow_deg_s: tuple[float, float] = (1.0, 100.0)
     slow: float = 0.55  # share with more than drift
+    saccades: float = 0.9
     turns: float = 0.35  # share in which the head follows saccades
     coloured: float = 0.4  # share whose noise resembles itself from sample to sample
     slower: float = 0.08  # share that was recorded at a lower rate and brought to this one
@@ -47,6 +48,7 @@ class Windows:
 
     past: Tensor  # (n, 50, 2)
     ahead: Tensor  # (n, 5, 2) as measured
+    clean: Tensor  # (n, 5, 2) as it would have been measured without noise
     hz: Tensor  # (n,)
 
 
@@ -65,14 +67,20 @@ class World:
             self._windows(count - slow, self.spread(count - slow, BETWEEN_HZ, FASTEST_HZ), FEWER_SLOTS),
         ]
         order = torch.randperm(count, device=self.device)
-        past, ahead, hz = (torch.cat(both)[order] for both in zip(*parts, strict=True))
-        return Windows(past, ahead, hz)
+        return Windows(*(torch.cat(both)[order] for both in zip(*parts, strict=True)))
 
-    def _windows(self, count: int, hz: Tensor, slots: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _windows(self, count: int, hz: Tensor, slots: int) -> tuple[Tensor, ...]:
+        """Past, what is measured, what would be without noise, and rates."""
         time_s = (torch.arange(LENGTH, device=self.device) - LAST) / hz[:, None]
-        given, measured = self._with_faults(self._tracked(self.gaze(time_s, slots), hz))
-        last = given[:, LAST : LAST + 1]
-        return (given - last)[:, BEFORE : LAST + 1], (measured - last)[:, LAST + 1 : LAST + 1 + STEPS], hz
+        measured, clean = self._tracked(self.gaze(time_s, slots), hz)
+        given, jump = self._with_faults(measured)
+        last, ahead = given[:, LAST : LAST + 1], slice(LAST + 1, LAST + 1 + STEPS)
+        return (
+            (given - last)[:, BEFORE : LAST + 1],
+            (measured + jump - last)[:, ahead],
+            (clean + jump - last)[:, ahead],
+            hz,
+        )
 
     # ── Numbers. ──
 
@@ -97,7 +105,8 @@ class World:
         count = len(time_s)
         heading = self.even(0, 2 * torch.pi, count)
         slow = self._slow_phases(time_s, heading)
-        return slow + self._saccades(time_s, heading, slots)
+        quick = self.some(self.ranges.saccades, count, 1, 1) * self._saccades(time_s, heading, slots)
+        return slow + quick
 
     def _slow_phases(self, time_s: Tensor, heading: Tensor) -> Tensor:
         """A speed that stays and one that wanders, in some windows; drift in all."""
@@ -106,10 +115,10 @@ class World:
         # Evenly on a logarithmic scale there would be few quick ones, and with those most is lost.
         speed_deg_s = torch.where(self.some(0.6, count) > 0, self.spread(count, low, high), self.even(low, high, count))
         steady = self.some(ranges.slow, count) * speed_deg_s
-        unsteady = steady * self.spread(count, 0.05, 1.0)
+        unsteady = steady * self.spread(count, 0.003, 1.0)
         step_s = time_s[:, 1] - time_s[:, 0]
         wander = unsteady[:, None, None] * self._wander(step_s, self.spread(count, 0.04, 0.6))
-        drift = self.spread(count, 0.05, 1.5)[:, None, None] * self._wander(step_s, self.spread(count, 0.05, 0.5))
+        drift = self.spread(count, 0.01, 1.5)[:, None, None] * self._wander(step_s, self.spread(count, 0.05, 0.5))
         ahead = torch.stack([heading.cos(), heading.sin()], 1)
         speed = (steady * self.some(0.85, count))[:, None, None] * ahead[:, None] + wander + drift
         return speed.cumsum(1) * step_s[:, None, None]
@@ -184,8 +193,8 @@ class World:
 
     # ── The tracker. ──
 
-    def _tracked(self, gaze: Tensor, hz: Tensor) -> Tensor:
-        """As recorded (n, samples, 2), but for faults."""
+    def _tracked(self, gaze: Tensor, hz: Tensor) -> tuple[Tensor, Tensor]:
+        """As recorded (n, samples, 2), but for faults; and the same without noise."""
         count, ranges = len(gaze), self.ranges
         sd = self.spread(count, *ranges.noise_deg)[:, None, None]
         noise = self.normal(count, LENGTH, 2) * torch.exp(0.15 * self.normal(count, 1, 2))
@@ -193,7 +202,9 @@ class World:
         keep = torch.exp(-1 / (hz * self.spread(count, 0.005, 0.3)))[:, None, None]
         colour = self.some(ranges.coloured, count, 1, 1) * torch.exp(0.7 * self.normal(count, 1, 1))
         like_before = remembered(self.normal(count, LENGTH, 2) * (1 - keep**2).sqrt(), keep)
-        return self._rounded(self._brought_to_rate(self._smoothed(gaze + sd * (tails * noise + colour * like_before))))
+        noisy = gaze + sd * (tails * noise + colour * like_before)
+        smooth, clean = self._smoothed(torch.cat([noisy, gaze], 2)).split(2, dim=2)
+        return self._rounded(self._brought_to_rate(smooth)), clean
 
     def _smoothed(self, raw: Tensor) -> Tensor:
         """Each share of the batch by one filter. Windows come in no order, so shares are runs of rows."""
@@ -229,7 +240,7 @@ class World:
         return torch.where(self.some(self.ranges.rounded, len(raw), 1, 1) > 0, (raw / step).round() * step, raw)
 
     def _with_faults(self, measured: Tensor) -> tuple[Tensor, Tensor]:
-        """What is given, with all faults, and what is asked for: there only jumps after which the tracker stays."""
+        """What is given, with all faults; and jumps after which the tracker stays, as they are asked for as well."""
         count, ranges = len(measured), self.ranges
         index = torch.arange(LENGTH, device=self.device)[None, :, None]
         begin = torch.randint(BEFORE + 1, LAST + 1, (count, 1, 1), device=self.device)
@@ -252,7 +263,7 @@ class World:
         given = given + burst * size * wild
         jumped = (index >= begin) & (kind > 1 - ranges.burst - ranges.moved) & (kind <= 1 - ranges.burst)
         jump = jumped * size * self.normal(count, 1, 2)
-        return given + jump, measured + jump
+        return given + jump, jump
 
 
 def remembered(pushes: Tensor, keep: Tensor) -> Tensor:

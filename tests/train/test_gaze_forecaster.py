@@ -18,6 +18,7 @@ from train.gaze_forecaster_world import (  # noqa: E402
     LENGTH,
     STEPS,
     Ranges,
+    Windows,
     World,
     lagging,
     median3,
@@ -45,25 +46,30 @@ def test_a_batch_has_windows_of_all_rates_around_their_last_sample():
 
 def test_its_faults_are_in_what_is_given_and_not_in_what_is_asked_for():
     torch.manual_seed(0)
-    world, smooth = World("cpu", replace(STILL, spiky=1.0)), torch.zeros(3000, LENGTH, 2)
-    given, measured = world._with_faults(smooth)
-    assert given.abs().max() > 1 and measured.abs().max() == 0
-    given, measured = World("cpu", replace(STILL, moved=1.0))._with_faults(smooth)
-    assert torch.equal(given[:, BEFORE + GIVEN :], measured[:, BEFORE + GIVEN :]) and measured.abs().max() > 1
+    smooth = torch.zeros(3000, LENGTH, 2)
+    given, jump = World("cpu", replace(STILL, spiky=1.0))._with_faults(smooth)
+    assert given.abs().max() > 1 and jump.abs().max() == 0
+    given, jump = World("cpu", replace(STILL, moved=1.0))._with_faults(smooth)
+    assert torch.equal(given, jump) and jump[:, BEFORE + GIVEN :].abs().max() > 1, "a tracker that jumped stays there"
+
+
+def test_what_is_asked_for_without_noise_is_what_is_measured_but_for_noise():
+    made = drawn(ranges=replace(STILL, noise_deg=(0.05, 0.05)))
+    off = (made.ahead - made.clean).norm(dim=2)
+    assert 0.02 < off.mean() < 0.08 and (off.quantile(0.99) < 0.25)
 
 
 def test_missing_samples_are_held_or_bridged():
     torch.manual_seed(0)
     ramp = torch.arange(float(LENGTH))[None, :, None].expand(500, LENGTH, 2)
-    given, measured = World("cpu", replace(STILL, dropped=1.0))._with_faults(ramp)
+    given, jump = World("cpu", replace(STILL, dropped=1.0))._with_faults(ramp)
     held = (given[:, 1:] == given[:, :-1]).any(dim=(1, 2))
-    assert torch.equal(measured, ramp) and 0.3 < held.float().mean() < 0.9
+    assert jump.abs().max() == 0 and 0.3 < held.float().mean() < 0.9
     assert torch.equal(given[~held], ramp[~held]), "a line bridges a line exactly"
 
 
-def test_an_eye_at_rest_moves_by_its_drift_and_noise_alone(monkeypatch):
-    monkeypatch.setattr(World, "_saccades", lambda self, time_s, *_: torch.zeros(*time_s.shape, 2))
-    made = drawn(ranges=replace(STILL, noise_deg=(0.01, 0.01)))
+def test_an_eye_at_rest_moves_by_its_drift_and_noise_alone():
+    made = drawn(ranges=replace(STILL, saccades=0.0, noise_deg=(0.01, 0.01)))
     quick = made.hz > 500
     assert made.ahead[quick].norm(dim=2).mean() < 0.04
 
@@ -126,12 +132,13 @@ def test_a_window_that_is_turned_or_mirrored_has_the_same_answer_turned_or_mirro
 
 def test_whoever_is_nearer_and_whose_radius_holds_four_of_five_is_punished_least():
     torch.manual_seed(0)
-    ahead = torch.randn(5000, STEPS, 2)
+    ahead, nothing = torch.randn(5000, STEPS, 2), torch.zeros(5000, STEPS, 2)
+    asked = Windows(nothing, ahead, nothing, nothing)
     right = 1.794 * torch.ones(5000, STEPS)  # holds 80 % of what is off by 1 on each axis
-    best = script.loss_of((torch.zeros_like(ahead), right), ahead, 2.0)
-    assert script.loss_of((0.3 * ahead, right), ahead, 2.0) < best
+    best = script.loss_of((nothing, right), asked, 2.0)
+    assert script.loss_of((nothing + 0.5, right), asked, 2.0) > best
     for wrong in (0.5 * right, 2 * right):
-        told = script.loss_of((torch.zeros_like(ahead), wrong.requires_grad_()), ahead, 0.0)
+        told = script.loss_of((nothing, wrong.requires_grad_()), asked, 0.0)
         (push,) = torch.autograd.grad(told, wrong)
         assert (push.sum() < 0) == bool(wrong[0, 0] < 1), "too small a radius grows, too large a one shrinks"
 
