@@ -154,7 +154,7 @@ class World:
     def _aims(self, slow_heading: Tensor, slots: int) -> tuple[Tensor, Tensor]:
         """Amplitudes and headings (n, slots): along a line of text, to and fro, anywhere, or with the slow phase."""
         count = len(slow_heading)
-        usual = 2.5 * torch.exp(0.8 * self.normal(count, 1))
+        usual = 2.5 * torch.exp(0.95 * self.normal(count, 1))
         amplitude = (usual * torch.exp(0.9 * self.normal(count, slots))).clamp(0.03, LARGEST_DEG)
         kind = torch.rand(count, 1, device=self.device)  # back where the slow phase came from, with it, or neither
         common = torch.where(kind < 0.45, slow_heading[:, None] + torch.pi, slow_heading[:, None])

@@ -2,8 +2,9 @@
 
 Nothing here is learnt from: train/gaze_forecaster.py has a world of its own, with other profiles of saccades and other
 slow phases. Here the eye is simulated at 1 kHz, movement by movement: slow phases as while the head turns, pursuit and
-drift of a given speed, and the saccades of eyes/simulator/movements.py between them. Each window is then turned to a
-given eccentricity and recorded by a tracker of a given rate and noise, with its filters and faults.
+drift of a given speed, and the saccades of eyes/simulator/movements.py between them. Each window is then brought to a
+given eccentricity, half of them turned on the sphere and half moved in yaw and pitch, as while the head turns about an
+upright axis, and recorded by a tracker of a given rate and noise, with its filters and faults.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def windows(kind: Kind, count: int, seed: int = 0) -> Windows:
     numbers = [kind.noise_deg, *kind.eccentricity_deg, *kind.speed_deg_s, kind.rate_hz, kind.stretch]
     rng = np.random.default_rng([SEED, seed, *(round(1000 * number) for number in numbers)])
     flat = _flat(kind, count, rng)
-    true = _turned(flat, kind.eccentricity_deg, rng)
+    true = _brought(flat, kind.eccentricity_deg, rng)
     measured, faulty = _recorded(true, kind, rng)
     first, last = SPARE, SPARE + GIVEN
     return Windows(faulty[:, first:last], measured[:, last : last + STEPS], true[:, last : last + STEPS])
@@ -199,17 +200,32 @@ def _flat(kind: Kind, count: int, rng: np.random.Generator) -> Array:
     return np.asarray(found - found[:, before : before + 1])
 
 
-def _turned(flat: Array, eccentricity_deg: tuple[float, float], rng: np.random.Generator) -> Array:
-    """The same ways on the sphere, with the last given sample at some eccentricity: yaw and pitch, degrees."""
-    away = np.radians(np.linalg.norm(flat, axis=2))
-    ahead = np.sinc(away / np.pi)[..., None] * np.radians(flat)
-    vectors = np.concatenate([ahead, np.cos(away)[..., None]], axis=2)
-    # Up or down first, then about the line of sight: every place of that eccentricity is as likely.
-    tilt, roll = np.radians(rng.uniform(*eccentricity_deg, len(flat))), rng.uniform(0, 2 * np.pi, len(flat))
+def _brought(flat: Array, eccentricity_deg: tuple[float, float], rng: np.random.Generator) -> Array:
+    """Yaw and pitch in degrees, with the last given sample at some eccentricity: in any direction, as likely."""
+    away, roll = rng.uniform(*eccentricity_deg, len(flat)), rng.uniform(0, 2 * np.pi, len(flat))
+    half = len(flat) // 2
+    return np.concatenate(
+        [_turned(flat[:half], away[:half], roll[:half]), _moved(flat[half:], away[half:], roll[half:])]
+    )
+
+
+def _turned(flat: Array, away_deg: Array, roll: Array) -> Array:
+    """What was straight in the plane is part of a great circle, if it leads through the last sample."""
+    far = np.radians(np.linalg.norm(flat, axis=2))
+    ahead = np.sinc(far / np.pi)[..., None] * np.radians(flat)
+    vectors = np.concatenate([ahead, np.cos(far)[..., None]], axis=2)
     x, y, z = np.moveaxis(vectors, 2, 0)
-    y, z = _rotated(y, z, -tilt)
+    y, z = _rotated(y, z, -np.radians(away_deg))
     x, y = _rotated(x, y, roll)
     return np.stack(to_angles(np.stack([x, y, z], axis=2)), axis=2)
+
+
+def _moved(flat: Array, away_deg: Array, roll: Array) -> Array:
+    """What was straight in the plane is so in yaw and pitch."""
+    tilt = np.radians(away_deg)
+    last = to_angles(np.stack([np.sin(tilt) * np.cos(roll), np.sin(tilt) * np.sin(roll), np.cos(tilt)], axis=1))
+    yaw = last[0][:, None] + flat[..., 0] / np.cos(np.radians(last[1]))[:, None]
+    return np.stack([yaw, last[1][:, None] + flat[..., 1]], axis=2)
 
 
 def _rotated(one: Array, other: Array, angle: Array) -> tuple[Array, Array]:

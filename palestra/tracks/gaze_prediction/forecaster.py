@@ -4,9 +4,10 @@
     ahead = forecast(past, hz=120)                          # (n, 50, 2) yaw and pitch in degrees → (n, 5, 2)
     ahead, radius = forecast(past, hz=120, interval=True)   # the eye is within radius (n, 5) in four cases of five
 
-The network (train/gaze_forecaster.py) sees each window laid flat around its last sample: great circles through that
-sample stay straight, and distances from it stay as they are. So a window that is turned on the sphere has the same
-answer, turned as well: where the eye looks does not matter, nor does the direction in which it goes.
+The network (train/gaze_forecaster.py) sees each window as ways from its last sample, to the right and up, in degrees as
+they are there: a degree of yaw is shorter where the eye looks up or down. So where the eye looks does not matter, nor
+does the direction in which it goes. A straight line in yaw and pitch stays one, as while the head turns about an
+upright axis.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NETWORK = "gaze_forecaster"
 GIVEN, STEPS = 50, 5  # samples
 CHUNK = 8192  # windows at a time: memory stays small however many there are
 SLOWEST_HZ, FASTEST_HZ = 60.0, 1000.0
-_TINY = 1e-12  # radians: shorter ways have no direction worth keeping
+_NARROWEST = 0.05  # of what a degree of yaw is worth, near straight up and down
 
 
 @overload
@@ -47,10 +48,15 @@ def forecast(past: ArrayLike, hz: float, interval: bool = False) -> Array | tupl
     ahead, radius = np.empty((len(windows), STEPS, 2)), np.empty((len(windows), STEPS))
     for start in range(0, len(windows), CHUNK):
         some = slice(start, start + CHUNK)
-        flat, about = _laid_flat(windows[some])
-        given = {"past": flat.astype(np.float32), "hz": np.full(len(flat), hz, np.float32)}
-        told, radius[some] = session.run(None, given)
-        ahead[some] = _turned_back(told, about)
+        last = windows[some, -1:]
+        narrow = np.maximum(np.cos(np.radians(last[..., 1])), _NARROWEST)  # (n, 1)
+        ways = windows[some] - last
+        ways[..., 0] -= 360 * np.round(ways[..., 0] / 360)
+        ways[..., 0] *= narrow
+        given = {"past": ways.astype(np.float32), "hz": np.full(len(ways), hz, np.float32)}
+        found, radius[some] = session.run(None, given)
+        ahead[some] = last + found
+        ahead[some, :, 0] += found[..., 0] * (1 / narrow - 1)
     if np.ndim(past) == 2:
         ahead, radius = ahead[0], radius[0]
     return (ahead, radius) if interval else ahead
@@ -86,42 +92,13 @@ def _bridged(windows: Array) -> Array:
     """With missing samples filled in."""
     if np.isinf(windows).any():
         raise PalestraError(say("The past gaze has infinite values; mark missing samples as NaN."))
-    there = ~np.isnan(windows).any(axis=2)
-    if not there.any(axis=1).all():
-        empty = int(np.flatnonzero(~there.any(axis=1))[0])
-        raise PalestraError(say("Window {number} has no sample that is not NaN; leave it out.", number=empty))
+    there: NDArray[np.bool_] = ~np.any(np.isnan(windows), axis=2)
+    empty = np.flatnonzero(~np.any(there, axis=1))
+    if len(empty):
+        raise PalestraError(say("Window {number} has no sample that is not NaN; leave it out.", number=int(empty[0])))
     windows = windows.copy()
     index = np.arange(GIVEN)
-    for row in np.flatnonzero(~there.all(axis=1)):
+    for row in np.flatnonzero(~np.all(there, axis=1)):
         seen = there[row]
         windows[row] = np.stack([np.interp(index, index[seen], axis[seen]) for axis in windows[row].T], axis=1)
     return windows
-
-
-def _laid_flat(windows: Array) -> tuple[Array, Array]:
-    """Each sample's way from the last one, to its right and up, in degrees; and where the last one is, radians (n, 2).
-
-    The map keeps distances from the last sample and their directions (azimuthal equidistant).
-    """
-    radians = np.radians(windows)
-    about = radians[:, -1]
-    yaw, pitch = radians[..., 0] - about[:, :1], radians[..., 1]
-    sine, cosine = np.sin(pitch), np.cos(pitch)
-    low, level = np.sin(about[:, 1:]), np.cos(about[:, 1:])
-    facing = cosine * np.cos(yaw)
-    right, up, ahead = cosine * np.sin(yaw), sine * level - facing * low, sine * low + facing * level
-    way = np.hypot(right, up)
-    stretch = np.degrees(np.arctan2(way, ahead)) / np.maximum(way, _TINY)
-    return np.stack([right * stretch, up * stretch], axis=2), about
-
-
-def _turned_back(flat: NDArray[np.float32], about: Array) -> Array:
-    """Yaw and pitch in degrees of places in the plane around `about`."""
-    ways = np.radians(flat.astype(np.float64))
-    away = np.hypot(ways[..., 0], ways[..., 1])
-    share = np.sin(away) / np.maximum(away, _TINY)
-    right, up, ahead = ways[..., 0] * share, ways[..., 1] * share, np.cos(away)
-    low, level = np.sin(about[:, 1:]), np.cos(about[:, 1:])
-    yaw = about[:, :1] + np.arctan2(right, ahead * level - up * low)
-    pitch = np.arcsin(np.clip(ahead * low + up * level, -1, 1))
-    return np.degrees(np.stack([yaw, pitch], axis=2))
