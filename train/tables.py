@@ -20,6 +20,7 @@ Section = Callable[[Path, str], dict[str, str]]  # where data is made, its size 
 def sections() -> dict[str, Section]:
     from train import (
         tables_annotate,
+        tables_conditions,
         tables_forecast,
         tables_gaze,
         tables_hard,
@@ -35,6 +36,7 @@ def sections() -> dict[str, Section]:
         "segmentation": tables_segmentation.tables,
         "near-eye": tables_near_eye.tables,
         "hard": tables_hard.tables,
+        "conditions": tables_conditions.tables,
         "speed": tables_speed.tables,
         "small": tables_small.tables,
         "annotate": tables_annotate.tables,
