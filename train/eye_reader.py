@@ -8,13 +8,13 @@ FOLDER/reader-SEED.pt after every 150 batches; started again, it goes on from th
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from palestra.eyes.reader.torch_network import Reader
 from train import eye_command
 from train.eye_world import (
     HEIGHT,
@@ -29,11 +29,7 @@ from train.eye_world import (
     world_and_others,
 )
 from train.learning import DEVICE, learn, on
-from train.networks import Block
 
-# Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
-# lens), the logarithm of their variance, and as logits: whether there is one eye, its opening, whether it is left.
-FACTS = 6
 WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, on pictures that are drawn and spoilt as it learns"
 
 
@@ -44,43 +40,6 @@ class Settings(eye_command.Settings):
 
 USUAL = Settings(people=4096, steps=4500, train_s=340.0, decay=1e-2, widths=(32, 48, 80, 112, 128))
 SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, decay=1e-2, widths=(8, 8, 8, 8, 8))
-
-
-class Reader(nn.Module):
-    """A small U-Net whose deepest layer also tells facts about the whole picture.
-
-    It begins and ends at half the size of its pictures, where few pixels need wide layers; each pixel there tells the
-    classes of four.
-    """
-
-    def __init__(self, widths: tuple[int, ...]) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
-        into = (widths[0], *widths[:-1])
-        self.down = nn.ModuleList(
-            Block(a, b, 1 if level == 0 else 2) for level, (a, b) in enumerate(zip(into, widths, strict=True))
-        )
-        self.side = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(widths))
-        self.up = nn.ModuleList(Block(a, a) for a in widths[:-1])
-        self.last = nn.Conv2d(widths[0], 16, 1)
-        self.facts = nn.Sequential(nn.Linear(widths[-1] * 12, 64), nn.ReLU(), nn.Linear(64, FACTS))
-
-    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (n, 4, 200, 320) and facts (n, 6) of pictures (n, 1, 200, 320)."""
-        seen = []
-        x = self.stem(pictures)
-        for block in self.down:
-            x = block(x)
-            seen.append(x)
-        # Where in the picture something is matters: means over 3 × 4 parts, not over all.
-        parts = functional.interpolate(x, (12, 20), mode="bilinear", align_corners=False)
-        facts = self.facts(functional.avg_pool2d(parts, (4, 5)).flatten(1))
-        for level in range(len(self.up) - 1, -1, -1):
-            larger = functional.interpolate(
-                self.side[level](x), seen[level].shape[2:], mode="bilinear", align_corners=False
-            )
-            x = self.up[level](seen[level] + larger)
-        return functional.pixel_shuffle(self.last(x), 2), facts
 
 
 def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
