@@ -32,6 +32,7 @@ from palestra.formats import write_bytes
 from palestra.report import png
 from palestra.text import say
 
+SCRIPT = "palestra adapt"
 FIRST_STEPS, SECOND_STEPS = 100, 60  # on labels alone, and with what is read for sure then
 LEAST_TO_SPLIT = 3
 OTHERS = 16  # pictures without a label that are learnt from
@@ -52,6 +53,12 @@ class Score:
         named = {f"miou_{suffix}": self.miou, f"pupil_off_{suffix}": self.pupil_off}
         return {name: round(value, 4) for name, value in named.items() if value is not None}
 
+    def __str__(self) -> str:
+        miou = [] if self.miou is None else [f"mIoU {self.miou:.3f}"]
+        return ", ".join(
+            [*miou, *([] if self.pupil_off is None else [f"pupil off by {self.pupil_off:.2%} of the width"])]
+        )
+
     def beats(self, other: "Score") -> bool:
         if self.miou is not None and other.miou is not None:
             return self.miou > other.miou
@@ -71,6 +78,33 @@ class Adapted:
     held_out: int
     others: int  # pictures without a label that were learnt from
     picture: Path | None  # of before and after
+
+    def values(self, out: Path) -> dict[str, object]:
+        """As JSON has it."""
+        figures = {
+            **(self.before.told("before") if self.before else {}),
+            **(self.after.told("after") if self.after else {}),
+        }
+        counts = {"labelled": self.labelled, "held_out": self.held_out, "others": self.others}
+        return {"weights": str(out) if self.kept else None, **counts, **figures}
+
+
+def require_out(out: Path) -> None:
+    """Refuse to write over what is not weights of ours."""
+    if out.suffix != ".onnx":
+        raise PalestraError(say("{out}: weights end in .onnx. Name such a file as --out.", out=out))
+    for file in (out, out.with_suffix(".toml"), out.with_suffix(".png")):
+        if file.is_dir() or (file.exists() and not _was_ours(out)):
+            raise PalestraError(
+                say("{file} is there and was not written by `palestra adapt`. Name another --out.", file=file)
+            )
+
+
+def _was_ours(out: Path) -> bool:
+    try:
+        return model_cards.card_of(out).script == SCRIPT
+    except PalestraError:
+        return False
 
 
 def require_torch() -> None:
@@ -118,7 +152,12 @@ def adapt(
     kept = scores[0] is None or scores[1] is None or scores[1].beats(scores[0])
     picture = out.with_suffix(".png") if held_out else None
     if kept:
-        figures = {**(scores[0].told("before") if scores[0] else {}), **(scores[1].told("after") if scores[1] else {})}
+        figures = {
+            key: value
+            for one, when in zip(scores, ("before", "after"), strict=True)
+            if one
+            for key, value in one.told(when).items()
+        }
         what = f"{len(eyes)} labelled pictures and {len(others)} that were read for sure, of one device"
         _kept_at(out, content, _card(trainer.parameters, what, took_s, figures), usual)
     if picture:
@@ -164,7 +203,7 @@ def _card(parameters: int, data: str, took_s: float, figures: Mapping[str, float
     return model_cards.Card(
         solution="annotate",
         track="pictures of one device",
-        script="palestra adapt",
+        script=SCRIPT,
         seed=0,
         data=data,
         parameters=parameters,

@@ -11,7 +11,7 @@ from palestra.annotation import videos
 from palestra.annotation.sources import Source, output_names, sources_in
 from palestra.annotation.table import TABLE, is_our_table
 from palestra.errors import PalestraError
-from palestra.eyes.reader.network import NAME
+from palestra.eyes.reader.network import NAME, require_reader
 from palestra.text import say
 
 SHEET, MASKS = "contact.png", "masks"
@@ -50,16 +50,28 @@ def jobs_of(folder: Path, out: Path, every: int = 1, weights: Path | None = None
     """Everything that there is to do, or why nothing can be done."""
     sources = sources_in(folder)
     _require_out(folder, out)
+    # Better to hear now that weights are missing or changed.
     if weights is None:
-        model_cards.weights(NAME)  # better to hear now that it is missing
-    names = output_names(sources, RESERVED)
-    jobs = [job for source in sources for job in _jobs(source, names[source.name], out, every, weights)]
+        model_cards.weights(NAME)
+    else:
+        require_reader(weights)
+    jobs = _all_jobs(sources, out, every, weights)
     for file in [out / SHEET, *(file for job in jobs for file in (job.overlay, job.mask))]:
         if file.exists() and not is_ours(file):
             raise PalestraError(
                 say("{file} is there and was not written by `palestra annotate`. Name another --out.", file=file)
             )
     return jobs
+
+
+def pictures_of(folder: Path, every: int = 1) -> list[Job]:
+    """The same, for those that read pictures and write no annotations."""
+    return _all_jobs(sources_in(folder), out_for(folder), every, None)
+
+
+def _all_jobs(sources: Sequence[Source], out: Path, every: int, weights: Path | None) -> list[Job]:
+    names = output_names(sources, RESERVED)
+    return [job for source in sources for job in _jobs(source, names[source.name], out, every, weights)]
 
 
 def _jobs(source: Source, name: str, out: Path, every: int, weights: Path | None) -> Iterator[Job]:

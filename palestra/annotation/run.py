@@ -16,7 +16,7 @@ from palestra.annotation.items import Item, Items
 from palestra.annotation.jobs import MASKS, SHEET, Job, by_group, signed
 from palestra.annotation.orientation import Orientation, is_upside_down
 from palestra.annotation.overlay import overlay, sheet
-from palestra.annotation.table import COLUMNS, TABLE, Row, flag, read_rows, row_of, write_rows
+from palestra.annotation.table import COLUMNS, TABLE, Row, Told, flag, read_rows, row_of, write_rows
 from palestra.executors import in_processes
 from palestra.eyes.reader.read_eye import Reading, read
 from palestra.eyes.reader.settings import USUAL, Settings
@@ -37,7 +37,9 @@ class How:
     settings: Settings = USUAL
 
     def fits(self, row: Row) -> bool:
-        """Whether a row was read the way up that is asked for."""
+        """Whether a row was read by this reader, the way up that is asked for."""
+        if row["reader"] != self.settings.reader:
+            return False
         return self.orientation == "auto" or row["upside_down"] == flag(self.orientation == "upside-down")
 
 
@@ -85,19 +87,19 @@ def group_of(name: str) -> str:
 def _annotated(how: How, turned: Mapping[str, bool], item: Item) -> Row:
     """Read one picture and write what was read; what cannot be read is a row that says so."""
     job, picture = item.job, item.picture()
-    upside_down = turned[job.group]
+    frame = None if job.frame is None or item.time_s is None else (job.frame, item.time_s)
+    about = Told(job.name, turned[job.group], how.settings.reader, frame)
     if isinstance(picture, str):
         for stale in (job.overlay, job.mask):
             stale.unlink(missing_ok=True)
-        return row_of(job.name, Reading((picture,), np.zeros((0, 0), np.uint8)), upside_down)
-    reading = read(picture, replace(how.settings, upside_down=upside_down))
+        return row_of(about, Reading((picture,), np.zeros((0, 0), np.uint8)))
+    reading = read(picture, replace(how.settings, upside_down=about.upside_down))
     for file in (job.overlay, job.mask):
         file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(job.mask, signed(bytes(cv2.imencode(".png", reading.mask)[1])))
     with words_drawn_in(how.language):
         write_bytes(job.overlay, signed(png(overlay(picture, reading))))
-    frame = None if job.frame is None or item.time_s is None else (job.frame, item.time_s)
-    return row_of(job.name, reading, upside_down, frame)
+    return row_of(about, reading)
 
 
 def _write_sheet(out: Path, jobs: Sequence[Job], rows: Sequence[Row]) -> None:

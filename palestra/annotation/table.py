@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +23,29 @@ COLUMNS = (
     *(f"pupil_{part}" for part in ELLIPSE),
     *(f"iris_{part}" for part in ELLIPSE),
     *("gaze_yaw_deg", "gaze_pitch_deg", "opening", "sclera_pixels", "iris_pixels", "pupil_pixels"),
-    *("glints", *CALIBRATED, "upside_down", "frame", "time_s"),
+    *("glints", *CALIBRATED, "upside_down", "frame", "time_s", "reader"),
 )
-WORDS = frozenset({"file", "why", "glints"})
+WORDS = frozenset({"file", "why", "glints", "reader"})
 FLAGS = frozenset({"sure", "upside_down", *(f"{quantity}_sure" for quantity in QUANTITIES)})
 Row = Mapping[str, str]
 
 
-def row_of(name: str, reading: Reading, upside_down: bool, frame: tuple[int, float] | None = None) -> Row:
+@dataclass(frozen=True)
+class Told:
+    """What a row says beside the reading."""
+
+    name: str
+    upside_down: bool  # how it was read
+    reader: str  # by which network and correction
+    frame: tuple[int, float] | None = None  # number and time, of a video
+
+
+def row_of(about: Told, reading: Reading) -> Row:
     yaw, pitch = reading.gaze_deg or (None, None)
     pixels = np.bincount(reading.mask.ravel(), minlength=4)
-    number, time_s = frame or (None, None)
+    number, time_s = about.frame or (None, None)
     values = [
-        *(name, flag(reading.sure), _number(reading.certainty, 3), "; ".join(reading.why)),
+        *(about.name, flag(reading.sure), _number(reading.certainty, 3), "; ".join(reading.why)),
         *(
             text
             for quantity in QUANTITIES
@@ -47,8 +58,8 @@ def row_of(name: str, reading: Reading, upside_down: bool, frame: tuple[int, flo
         *(str(count) for count in pixels[1:4]),
         "; ".join(f"{x:.1f} {y:.1f}" for x, y in reading.glints),
         *("", ""),
-        flag(upside_down),
-        *("" if number is None else str(number), _number(time_s, 4)),
+        flag(about.upside_down),
+        *("" if number is None else str(number), _number(time_s, 4), about.reader),
     ]
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -66,7 +66,8 @@ def _decoded(file: Path) -> Iterator[tuple[int, av.VideoFrame]]:
 def _opened(file: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The file's first video, once its size was looked at."""
     try:
-        regular_file(file, MOST_BYTES)
+        if regular_file(file, MOST_BYTES, may_be_empty=True).stat().st_size == 0:
+            raise Unreadable("empty file")
         with file.open("rb") as data, av.open(data, format=FORMATS[file.suffix.lower()]) as container:
             if not isinstance(container, InputContainer) or not container.streams.video:
                 raise Unreadable("not a picture")

@@ -25,6 +25,11 @@ class Correction:
     pupil_shift: tuple[float, float] = (0.0, 0.0)  # of the iris's width, as the eye is read: right and down
     pupil_scale: float = 1.0
 
+    @property
+    def digest(self) -> bytes:
+        weights = b"" if self.weights is None else self.weights.tobytes()
+        return weights + np.array([*self.pupil_shift, self.pupil_scale]).tobytes()
+
     def corrected(self, logits: Floats, pictures: Floats) -> Floats:
         """Logits (n, 4, 200, 320) of normalised pictures (n, 200, 320)."""
         if self.weights is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cv2
@@ -9,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra import model_cards
+from palestra.errors import PalestraError
 from palestra.eyes.reader.ellipses import IRIS
-from palestra.eyes.reader.image_input import Grey, Window, cut, normalised
-from palestra.eyes.reader.settings import Settings
+from palestra.eyes.reader.image_input import COLUMNS, ROWS, Grey, Window, cut, normalised
+from palestra.eyes.reader.settings import NAME, Settings
+from palestra.text import say
 
 if TYPE_CHECKING:
     import onnxruntime
 
-NAME = "eye_reader"
 BATCH = 4  # windows at a time: more need more memory and save nothing on one core
 
 
@@ -66,6 +68,14 @@ class Seen:
 def session(settings: Settings) -> "onnxruntime.InferenceSession":
     """The network that these settings name."""
     return model_cards.session_at(settings.weights) if settings.weights else model_cards.session(NAME)
+
+
+def require_reader(weights: Path) -> None:
+    """Refuse weights that are those of another network."""
+    found = model_cards.session_at(weights)
+    inputs, outputs = ({one.name: one.shape[1:] for one in some} for some in (found.get_inputs(), found.get_outputs()))
+    if inputs != {"pictures": [1, ROWS, COLUMNS]} or set(outputs) != {"logits", "facts"}:
+        raise PalestraError(say("{file} is not a network that reads eyes: run `palestra adapt` again.", file=weights))
 
 
 def look(picture: Grey, windows: Sequence[Window], settings: Settings, mirrored: bool = False) -> list[Seen]:

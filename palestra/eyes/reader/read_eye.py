@@ -47,7 +47,7 @@ class Reading:
     checks: tuple[Check, ...] = ()  # what the certainties stand on
 
     def is_sure(self, quantity: str) -> bool:
-        return self.certainties[quantity] >= SURE
+        return self.certainties[quantity] >= SURE[quantity]
 
     @property
     def sure(self) -> bool:
@@ -156,7 +156,7 @@ def _with_reasons(found: Reading) -> Reading:
     why = [
         words
         for name in QUANTITIES
-        if sure[name] < SURE
+        if sure[name] < SURE[name]
         for words in (("gaze uncertain",) if name == GAZE else certainties.reasons(name, found.checks))
     ]
     return replace(found, certainties=sure, why=tuple(dict.fromkeys(why)))

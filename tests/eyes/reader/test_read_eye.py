@@ -19,7 +19,8 @@ from palestra.eyes.reader.image_input import (
     handy,
     laid_back,
 )
-from palestra.eyes.reader.read_eye import Check, read
+from palestra.eyes.reader.checks import Check
+from palestra.eyes.reader.read_eye import read
 from palestra.eyes.simulator.people import Census, draw_profiles
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
@@ -73,8 +74,8 @@ def test_numbers_that_are_none_do_not_spread(value):
 @given(st.integers(24, 900), st.integers(40, 900))
 @settings(max_examples=40)
 def test_first_windows_see_every_pixel_and_keep_shapes(height, width):
-    windows = first_windows((height, width))
-    whole = windows[0]
+    wholes, parts = first_windows((height, width))
+    windows, whole = [*wholes, *parts], wholes[0]
     assert whole.left <= 0 and whole.top <= 0
     assert whole.left + whole.width >= width - 1 and whole.top + whole.height >= height - 1
     for window in [*windows, *closer_windows((height, width))]:
@@ -220,9 +221,9 @@ def test_what_is_wrong_is_told_and_no_number_is(network, image, why):
 
 
 def test_a_check_is_not_sure_below_its_middle():
-    assert Check("", 0.2, 0.0, 0.4).share == 0.5
-    assert Check("", -9, -10, -2).share == pytest.approx(0.125)
-    assert Check("", 7, 0, 1).share == 1
+    assert Check("", "", 0.2, 0.0, 0.4).share == 0.5
+    assert Check("", "", -9, -10, -2).share == pytest.approx(0.125)
+    assert Check("", "", 7, 0, 1).share == 1
 
 
 # --- readings, by the network that is shipped
