@@ -53,8 +53,15 @@ def read_labels(given: Path, jobs: Sequence[Job], out: Path) -> list[Label]:
         if file.suffix.lower() == ".png" and given.is_dir():
             name = file.relative_to(given).as_posix()
             if name not in by_mask:
-                where = say("{file}", file=file)
-                refuse(where, say("no picture of that name") + _near(name, by_mask), say("a mask called as a picture"))
+                refuse(
+                    str(file),
+                    say(
+                        "{name}, and there is no picture of that name. {near}",
+                        name=name,
+                        near=nearest_name(name, by_mask),
+                    ),
+                    say("a mask called as a picture"),
+                )
             masks[by_mask[name].name] = file
         elif file.suffix.lower() == ".csv":
             points |= dict(_points(file, by_name))
@@ -91,7 +98,7 @@ def _label(
 
 def _mask(file: Path, shape: tuple[int, int]) -> Mask:
     found = decoded(file)
-    where = say("{file}", file=file)
+    where = str(file)
     expected = say(
         "a grey PNG of {width} × {height} pixels with the classes 0 background, 1 sclera, 2 iris, 3 pupil",
         width=shape[1],
@@ -141,7 +148,7 @@ def rows_of(file: Path, columns: Sequence[str], names: Mapping[str, Job]) -> Ite
         if name not in names:
             refuse(
                 where,
-                say("{name!r}, no picture of that name", name=name),
+                say("{name}, and there is no picture of that name. {near}", name=name, near=nearest_name(name, names)),
                 say("a picture's name as in annotations.csv"),
             )
         if name in seen:
@@ -159,10 +166,6 @@ def number_in(row: Mapping[str, str], column: str, where: str) -> float:
     if not math.isfinite(value) or abs(value) > 1e6:
         refuse(where, say("{column} is {text!r}", column=column, text=text[:40]), say("a number"))
     return value
-
-
-def _near(name: str, known: Mapping[str, Job]) -> str:
-    return f" {nearest_name(name, known)}".rstrip()
 
 
 # ── Whether masks agree. ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,7 +19,7 @@ FILE = Path(__file__).parent / "weights" / "eye_certainty.json"
 MASK, PUPIL, IRIS, GAZE = QUANTITIES = ("mask", "pupil", "iris", "gaze")
 # From here on a quantity is sure. One picture tells less of a gaze than of what lies in it.
 SURE: Mapping[str, float] = {MASK: 0.9, PUPIL: 0.9, IRIS: 0.9, GAZE: 0.8}
-GATE = 0.1  # the share of an essential check below which nothing is sure, whatever else speaks for it
+GATE = 0.1  # the share of a check below which nothing is sure, whatever else speaks for it
 UNSURE = 0.49  # and the certainty that it then has at most
 # What says nothing about a quantity: a gaze that is uncertain takes no pupil away.
 IGNORED: Mapping[str, frozenset[str]] = {
@@ -82,11 +82,19 @@ def concerns(quantity: str, check: Check) -> bool:
 def certainty_of(quantity: str, checks: Sequence[Check]) -> float:
     own = [check for check in checks if concerns(quantity, check)]
     certainty = curves()[quantity].certainty(shares_of(own))
-    return min(certainty, UNSURE) if any(check.share < GATE for check in own) else certainty
+    return min(certainty, UNSURE) if any(check.share < gate(quantity, check.name) for check in own) else certainty
+
+
+def gate(quantity: str, check: str) -> float:
+    """The share of a check below which nothing else counts. An eye that is upside down looks the other way."""
+    return 0.5 if (quantity, check) == (GAZE, "upright") else GATE
 
 
 def reasons(quantity: str, checks: Sequence[Check]) -> tuple[str, ...]:
     """What is wrong where a quantity is not sure: every check below its middle, else the weakest one."""
+    if quantity == GAZE:
+        turned = [check.words for check in checks if check.name == "upright" and check.share < 0.5]
+        return tuple(turned) or ("gaze uncertain",)
     own = sorted((check for check in checks if concerns(quantity, check)), key=lambda check: check.share)
     poor = [check for check in own if check.share < 0.5] or own[:1]
     return tuple(dict.fromkeys(check.words for check in poor))

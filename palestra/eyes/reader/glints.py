@@ -40,6 +40,6 @@ def glints_on(picture: Grey, iris: Ellipse, lidless: NDArray[np.bool_]) -> Glint
         spot = np.where(labels[y : y + high, x : x + wide] == which, step[y : y + high, x : x + wide], 0)
         rows, columns = np.indices(spot.shape)
         total = float(spot.sum())
-        middle = (left + x + float((columns * spot).sum()) / total, top + y + float((rows * spot).sum()) / total)
-        found.append((float(spot.max()) * np.sqrt(area), middle))
+        middle = (float(left + x + (columns * spot).sum() / total), float(top + y + (rows * spot).sum() / total))
+        found.append((float(spot.max() * np.sqrt(area)), middle))
     return tuple(middle for _, middle in sorted(found, reverse=True)[:MOST])
