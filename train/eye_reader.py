@@ -9,17 +9,15 @@ says of them. Both keep their state in FOLDER after every 150 batches; started a
 """
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from palestra.eyes.reader.torch_network import Reader, to_onnx
 from train import eye_command
 from train.eye_world import (
-    HEIGHT,
-    WIDTH,
     Framing,
     Spoiling,
     World,
@@ -32,11 +30,7 @@ from train.eye_world import (
     world_and_others,
 )
 from train.learning import DEVICE, learn, on
-from train.networks import Block
 
-# Yaw and pitch of the optical axis in radians, as the camera sees it (to the picture's right, and up; 0 is into the
-# lens), the logarithm of their variance, and as logits: whether there is one eye, its opening, whether it is left.
-FACTS = 6
 WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, taught by the drawn world and by a larger one"
 SQUINTS = 0.12  # share of pictures
 
@@ -69,42 +63,6 @@ SMALL = Settings(
     teacher_s=1e6,
     teacher_widths=(8, 16, 8, 8, 8),
 )
-
-
-class Reader(nn.Module):
-    """A small U-Net whose deepest layer also tells facts about the whole picture.
-
-    It begins and ends at half the size of its pictures, where few pixels need wide layers; each pixel there tells the
-    classes of four.
-    """
-
-    def __init__(self, widths: tuple[int, ...]) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
-        self.down = nn.ModuleList(Block(a, b, 2) for a, b in pairwise(widths))
-        self.deep = Block(widths[-1], widths[-1])
-        self.side = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(widths))
-        self.up = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(a, a, 3, 1, 1, bias=False), nn.BatchNorm2d(a), nn.ReLU()) for a in widths[:-1]
-        )
-        self.last = nn.Conv2d(widths[0], 16, 1)
-        self.facts = nn.Sequential(nn.Linear(widths[-1] * 12, 64), nn.ReLU(), nn.Linear(64, FACTS))
-
-    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (n, 4, 200, 320) and facts (n, 6) of pictures (n, 1, 200, 320)."""
-        seen = [self.stem(pictures)]
-        for block in self.down:
-            seen.append(block(seen[-1]))
-        x = self.deep(seen[-1])
-        # Where in the picture something is matters: means over 3 × 4 parts, not over all.
-        parts = functional.interpolate(x, (12, 20), mode="bilinear", align_corners=False)
-        facts = self.facts(functional.avg_pool2d(parts, (4, 5)).flatten(1))
-        for level in range(len(self.up) - 1, -1, -1):
-            larger = functional.interpolate(
-                self.side[level](x), seen[level].shape[2:], mode="bilinear", align_corners=False
-            )
-            x = self.up[level](seen[level] + larger)
-        return functional.pixel_shuffle(self.last(x), 2), facts
 
 
 SPOILING, FRAMING = Spoiling(), Framing()
@@ -214,12 +172,7 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
 
 
 def write(network: Reader, file: Path) -> None:
-    """For onnxruntime, any number of pictures at a time."""
-    example = torch.zeros(2, 1, HEIGHT, WIDTH)
-    names = {"input_names": ["pictures"], "output_names": ["logits", "facts"]}
-    some = {name: {0: "n"} for name in ("pictures", "logits", "facts")}
-    plain = network.cpu().eval().to(memory_format=torch.contiguous_format)
-    torch.onnx.export(plain, (example,), str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
+    file.write_bytes(to_onnx(network.cpu().to(memory_format=torch.contiguous_format)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,6 @@ May be touched freely. Hostile input: pictures come from strangers, and are meas
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.annotation import run
+    from palestra.annotation import jobs, run, table
 else:
     __getattr__ = lazy_exports(__name__)

@@ -10,6 +10,7 @@ import pytest
 
 from palestra import model_cards
 from palestra.annotation import run
+from palestra.annotation.table import COLUMNS
 from tests.eye_networks import CARD, drawn_eye, standing_in, weights_in
 
 
@@ -39,9 +40,11 @@ def test_it_says_what_was_sure_and_why_the_rest_was_not(cli, eyes, network):
 def test_json_is_the_table(cli, eyes, network, tmp_path):
     ran = cli("annotate", eyes, "--out", tmp_path / "out", "--json")
     assert [row["file"] for row in ran.json] == ["1.png", "2.png"]
-    assert set(ran.json[0]) == set(run.COLUMNS)
+    assert set(ran.json[0]) == set(COLUMNS)
     assert isinstance(ran.json[0]["sure"], bool) and isinstance(ran.json[0]["certainty"], float)
-    assert all(value is None or isinstance(value, float) for name, value in ran.json[0].items() if "pupil" in name)
+    flags = [value for name, value in ran.json[0].items() if name.endswith("_sure")]
+    numbers = [value for name, value in ran.json[0].items() if "pupil" in name and not name.endswith("_sure")]
+    assert flags == [True] * 4 and all(value is None or isinstance(value, float) for value in numbers)
 
 
 def test_what_it_wrote_is_not_taken_for_pictures(cli, eyes, network, tmp_path):
@@ -76,10 +79,10 @@ def test_without_weights_it_says_what_brings_them_and_writes_nothing(cli, eyes, 
 def test_ctrl_c_ends_it_with_130_and_the_next_call_goes_on(cli, eyes, network, monkeypatch):
     annotated = run._annotated
 
-    def stopped(how, job):
-        if job.picture.name == "2.png":
+    def stopped(how, turned, item):
+        if item.job.name == "2.png":
             raise KeyboardInterrupt
-        return annotated(how, job)
+        return annotated(how, turned, item)
 
     monkeypatch.setattr(run, "_annotated", stopped)
     ran = cli("annotate", eyes)

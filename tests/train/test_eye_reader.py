@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from palestra import model_cards  # noqa: E402
 from train import eye_reader as script  # noqa: E402
-from train.eye_world import World  # noqa: E402
+from train.eye_world import HEIGHT, WIDTH, World  # noqa: E402
 
 torch.set_num_threads(1)  # others need theirs
 
@@ -23,7 +23,7 @@ def world():
 def test_a_lesson_teaches_no_mask_and_no_lids_where_there_is_no_eye(world):
     settings = replace(script.SMALL, batch=24, without=0.5)
     pictures, mask, angles, opening, one, left, clear = script.lesson(world, settings)
-    assert pictures.shape == (24, 1, script.HEIGHT, script.WIDTH) and mask.shape == (24, script.HEIGHT, script.WIDTH)
+    assert pictures.shape == (24, 1, HEIGHT, WIDTH) and mask.shape == (24, HEIGHT, WIDTH)
     assert 0 < one.sum() < 24 and mask[one == 0].sum() == 0 and mask[one > 0].sum() > 0
     assert angles.shape == (24, 2) and opening.min() >= 0 and opening.max() <= 1
     assert set(left.tolist()) <= {0.0, 1.0} and clear[one == 0].min() == 1
@@ -50,7 +50,7 @@ def test_training_goes_on_where_it_was_stopped_and_what_is_written_tells_the_sam
     lines = capsys.readouterr().out.splitlines()
     epochs = [line.split(",")[0] for line in lines if ": epoch" in line]
     assert epochs == ["larger-0: epoch 1", "reader-0: epoch 1", "larger-0: epoch 2", "reader-0: epoch 2"]
-    pictures = torch.randn(3, 1, script.HEIGHT, script.WIDTH)
+    pictures = torch.randn(3, 1, HEIGHT, WIDTH)
     with torch.no_grad():
         expected = network(pictures)
     script.write(network, tmp_path / "n.onnx")
