@@ -170,7 +170,7 @@ def _logistic(design: Floats, hits: NDArray[np.bool_], ridge: float = 0.0002) ->
 def _isotonic(raw: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Knots of a curve that never falls, by pooling adjacent violators among groups of equal size."""
     order = np.argsort(raw)
-    groups = np.array_split(order, min(max(len(raw) // 25, 2), 40))
+    groups = np.array_split(order, min(max(len(raw) // 40, 2), 40))
     # One right and one wrong more in each: nothing is ever certain that was seen some times.
     blocks = [[float(raw[group].mean()), float(hits[group].sum()) + 0.5, len(group) + 1.0] for group in groups]
     pooled: list[list[float]] = []

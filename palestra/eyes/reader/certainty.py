@@ -17,8 +17,8 @@ from palestra.eyes.reader.checks import Check
 
 FILE = Path(__file__).parent / "weights" / "eye_certainty.json"
 MASK, PUPIL, IRIS, GAZE = QUANTITIES = ("mask", "pupil", "iris", "gaze")
-# From here on a quantity is sure. One picture tells less of a gaze than of what lies in it.
-SURE: Mapping[str, float] = {MASK: 0.9, PUPIL: 0.9, IRIS: 0.9, GAZE: 0.8}
+# From here on a quantity is sure. A pupil is what most is built on, so that more is asked of it.
+SURE: Mapping[str, float] = {MASK: 0.8, PUPIL: 0.85, IRIS: 0.8, GAZE: 0.8}
 GATE = 0.1  # the share of a check below which nothing is sure, whatever else speaks for it
 UNSURE = 0.49  # and the certainty that it then has at most
 # What says nothing about a quantity: a gaze that is uncertain takes no pupil away.
