@@ -1,6 +1,6 @@
 """The tables of docs/eye.md and docs/annotate.md: what was published, what solutions come to here, how fast they are.
 
-    python -m train.tables [--only gaze forecast segmentation near-eye hard speed small annotate]
+    python -m train.tables [--only gaze forecast segmentation near-eye hard conditions speed small annotate framings]
 
 Each table is printed and put into the page, between two marks that name it. Answers to the test split were made where
 the GPU was and lie in docs/predictions; here they are scored, as `palestra score` does. Scores are written on the model
@@ -22,6 +22,7 @@ def sections() -> dict[str, Section]:
         tables_annotate,
         tables_conditions,
         tables_forecast,
+        tables_framings,
         tables_gaze,
         tables_hard,
         tables_near_eye,
@@ -40,6 +41,7 @@ def sections() -> dict[str, Section]:
         "speed": tables_speed.tables,
         "small": tables_small.tables,
         "annotate": tables_annotate.tables,
+        "framings": tables_framings.tables,
     }
 
 

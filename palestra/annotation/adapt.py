@@ -33,7 +33,8 @@ from palestra.report import png
 from palestra.text import say
 
 SCRIPT = "palestra adapt"
-FIRST_STEPS, SECOND_STEPS = 100, 60  # on labels alone, and with what is read for sure then
+UNFINISHED = "weights in the making"  # on a card that nobody keeps
+FIRST_STEPS, SECOND_STEPS = 220, 120  # on labels alone, and with what is read for sure then
 LEAST_TO_SPLIT = 3
 OTHERS = 16  # pictures without a label that are learnt from
 ASKED = 40  # of which so many are read, to find those that are sure
@@ -137,7 +138,9 @@ def adapt(
         so_far = usual
         if eyes:
             trainer.learn(eyes, [], FIRST_STEPS, advance)
-            so_far = _kept_at(Path(folder) / "first.onnx", trainer.content(), _card(0, "", 0.0, {}), usual)
+            so_far = _kept_at(
+                Path(folder) / "first.onnx", trainer.content(), _card(trainer.parameters, UNFINISHED, 0.0, {}), usual
+            )
         others = _sure_eyes(jobs, {label.name for label in labels}, so_far)
         if not eyes and not others:
             raise PalestraError(
@@ -146,7 +149,7 @@ def adapt(
         if others:
             trainer.learn(eyes, others, SECOND_STEPS, advance)
         took_s, content = time.perf_counter() - began, trainer.content()
-        fresh = _kept_at(Path(folder) / "last.onnx", content, _card(0, "", 0.0, {}), usual)
+        fresh = _kept_at(Path(folder) / "last.onnx", content, _card(trainer.parameters, UNFINISHED, 0.0, {}), usual)
         before, after = (_readings(held_out, settings) for settings in (usual, fresh))
     scores = (score(held_out, before), score(held_out, after)) if held_out else (None, None)
     kept = scores[0] is None or scores[1] is None or scores[1].beats(scores[0])
@@ -169,7 +172,8 @@ def split(labels: Sequence[Label]) -> tuple[list[Label], list[Label]]:
     """What is learnt from, and every fifth, which is held out; of fewer than three nothing can be spared."""
     if len(labels) < LEAST_TO_SPLIT:
         return list(labels), []
-    which = set(range(len(labels) // 2 % HELD_OUT, len(labels), HELD_OUT))
+    spared = max(len(labels) // HELD_OUT, 1)
+    which = {(2 * number + 1) * len(labels) // (2 * spared) for number in range(spared)}
     return (
         [label for at, label in enumerate(labels) if at not in which],
         [label for at, label in enumerate(labels) if at in which],

@@ -78,6 +78,9 @@ def from_onnx(content: bytes) -> Reader:
     """The network of an ONNX file that `write` or the training wrote, ready to be trained further."""
     graph = onnx.load_model_from_string(content).graph
     arrays = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    for node in graph.node:  # the exporter keeps one of several arrays that are the same
+        if node.op_type == "Identity" and node.input[0] in arrays:
+            arrays[node.output[0]] = arrays[node.input[0]]
     folded = {
         _module(node.name): [arrays[name] for name in node.input[1:]]
         for node in graph.node
