@@ -6,6 +6,10 @@ May be touched freely. Hostile input: pictures come from strangers, and are meas
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.annotation import jobs, run, table
+    from palestra.annotation import adapt, gaze_points, jobs, run, table
+    from palestra.annotation.correct import learn_correction
+    from palestra.annotation.jobs import Job
+    from palestra.annotation.labels import read_labels
+    from palestra.annotation.orientation import Orientation, is_upside_down
 else:
     __getattr__ = lazy_exports(__name__)

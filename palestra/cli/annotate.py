@@ -12,8 +12,7 @@ from palestra.cli.options import JsonOption, WordsOption
 from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.annotation.jobs import Job
-    from palestra.annotation.orientation import Orientation
+    from palestra.annotation import Job, Orientation
     from palestra.eyes.reader.settings import Settings
 
 
@@ -66,9 +65,7 @@ def _corrected(
 ) -> "Settings":
     """With what a few labels teach, where that helps."""
     from palestra import console
-    from palestra.annotation.correct import learn_correction
-    from palestra.annotation.labels import read_labels
-    from palestra.annotation.orientation import is_upside_down
+    from palestra.annotation import is_upside_down, learn_correction, read_labels
 
     given = read_labels(labels, todo, target)
     turned = is_upside_down(todo, orientation, settings)
@@ -106,8 +103,7 @@ def adapt(
     """Fit the eye reader to one device in minutes, from a few masks and the device's other pictures."""
     from palestra import console
     from palestra.annotation import adapt as device
-    from palestra.annotation import jobs
-    from palestra.annotation.labels import read_labels
+    from palestra.annotation import jobs, read_labels
 
     device.require_torch()
     target = out or folder.resolve().with_name(f"{folder.resolve().name}-reader.onnx")
