@@ -12,8 +12,8 @@ from palestra.cli.options import JsonOption, WordsOption
 from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.annotation.jobs import Job
-    from palestra.annotation.orientation import Orientation
+    from palestra.annotation import jobs as found
+    from palestra.annotation import orientation as which_way
     from palestra.eyes.reader.settings import Settings
 
 
@@ -62,17 +62,17 @@ def annotate(
 
 
 def _corrected(
-    todo: "Sequence[Job]", labels: Path, target: Path, orientation: "Orientation", settings: "Settings"
+    todo: "Sequence[found.Job]", labels: Path, target: Path, orientation: "which_way.Orientation", settings: "Settings"
 ) -> "Settings":
     """With what a few labels teach, where that helps."""
     from palestra import console
-    from palestra.annotation.correct import learn_correction
-    from palestra.annotation.labels import read_labels
-    from palestra.annotation.orientation import is_upside_down
+    from palestra.annotation import correct
+    from palestra.annotation import labels as given_labels
+    from palestra.annotation import orientation as which_way
 
-    given = read_labels(labels, todo, target)
-    turned = is_upside_down(todo, orientation, settings)
-    found = learn_correction(given, replace(settings, upside_down=turned))
+    given = given_labels.read_labels(labels, todo, target)
+    turned = which_way.is_upside_down(todo, orientation, settings)
+    found = correct.learn_correction(given, replace(settings, upside_down=turned))
     count = f"{len(given)} label{'s' if len(given) > 1 else ''}"
     if found.correction is None:
         console.say(f"{count}: reading the labelled pictures gets no better by what they teach; read as without them.")
@@ -107,13 +107,13 @@ def adapt(
     from palestra import console
     from palestra.annotation import adapt as device
     from palestra.annotation import jobs
-    from palestra.annotation.labels import read_labels
+    from palestra.annotation import labels as given_labels
 
     device.require_torch()
     target = out or folder.resolve().with_name(f"{folder.resolve().name}-reader.onnx")
     device.require_out(target)
     todo = jobs.pictures_of(folder, every)
-    given = read_labels(labels, todo, jobs.out_for(folder)) if labels else []
+    given = given_labels.read_labels(labels, todo, jobs.out_for(folder)) if labels else []
     with console.progress("adapting", device.steps_of(given)) as advance:
         found = device.adapt(todo, given, target, orientation, advance)
     if json:
