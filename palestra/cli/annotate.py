@@ -101,6 +101,7 @@ def adapt(
         Literal["auto", "upright", "upside-down"],
         typer.Option(help="Which way up the pictures are; by default they vote."),
     ] = "auto",
+    language: Annotated[Literal["en", "zh"], typer.Option(help="Language of words in the picture.")] = "en",
     json: JsonOption = False,
 ) -> None:
     """Fit the eye reader to one device in minutes, from a few masks and the device's other pictures."""
@@ -108,13 +109,14 @@ def adapt(
     from palestra.annotation import adapt as device
     from palestra.annotation import jobs
     from palestra.annotation import labels as given_labels
+    from palestra.report import words_drawn_in
 
     device.require_torch()
     target = out or folder.resolve().with_name(f"{folder.resolve().name}-reader.onnx")
     device.require_out(target)
     todo = jobs.pictures_of(folder, every)
     given = given_labels.read_labels(labels, todo, jobs.out_for(folder)) if labels else []
-    with console.progress("adapting", device.steps_of(given)) as advance:
+    with console.progress("adapting", device.steps_of(given)) as advance, words_drawn_in(language):
         found = device.adapt(todo, given, target, orientation, advance)
     if json:
         console.show_json(found.values(target))
