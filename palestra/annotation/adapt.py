@@ -165,7 +165,7 @@ def adapt(
         _kept_at(out, content, _card(trainer.parameters, what, took_s, figures), usual)
     if picture:
         write_bytes(picture, before_and_after(held_out, before, after))
-    return Adapted(*scores, kept, len(eyes), len(held_out), len(others), picture)
+    return Adapted(scores[0], scores[1], kept, len(eyes), len(held_out), len(others), picture)
 
 
 def split(labels: Sequence[Label]) -> tuple[list[Label], list[Label]]:

@@ -97,7 +97,7 @@ def _read_by_others(
         others = [at for at in range(len(labels)) if fold[at] != number]
         correction = _learnt([labels[at] for at in others], [plain[at] for at in others], settings, ridge)
         if correction is not None:
-            for at in np.flatnonzero(fold == number):
+            for at in np.flatnonzero(fold == number).tolist():
                 found[at] = estimate(labels[at].image, replace(settings, correction=correction))
     return found
 
@@ -147,7 +147,7 @@ def _folds_of_pixels(labels: Sequence[Label], settings: Settings) -> list[Lesson
 def _best_ridge(folds: Sequence[Lesson]) -> float | None:
     """The one that makes pixels better that were not learnt from; None where none does."""
     number = np.arange(len(folds)) % FOLDS
-    known = {None: _agreement(folds, [None] * len(folds))}
+    known: dict[float | None, float] = {None: _agreement(folds, [None] * len(folds))}
     for ridge in RIDGES:
         by_fold = {
             fold: _fitted([lesson for lesson, at in zip(folds, number, strict=True) if at != fold], ridge)

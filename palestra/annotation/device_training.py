@@ -126,7 +126,8 @@ class Trainer:
         gaze = (one[:, None] * (facts[:, :3] - before[:, :3]) ** 2 * torch.tensor([4.0, 4.0, 0.05])).mean()
         known = functional.binary_cross_entropy_with_logits(facts[:, 3], one)
         rest = functional.binary_cross_entropy_with_logits(facts[:, 4:], before[:, 4:].sigmoid(), reduction="none")
-        return picture + gaze + 0.2 * known + 0.2 * (one[:, None] * rest).mean()
+        total: Tensor = picture + gaze + 0.2 * known + 0.2 * (one[:, None] * rest).mean()
+        return total
 
 
 def _overlap(logits: Tensor, masks: Tensor) -> Tensor:

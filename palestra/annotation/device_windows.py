@@ -70,7 +70,7 @@ def _window(eye: Eye, rng: Rng) -> Window:
     rotation = rotation @ np.diag([side * squeeze, 1 / squeeze])
     middle = np.array([COLUMNS * (0.5 + rng.uniform(-SHIFT, SHIFT)), ROWS * (0.5 + rng.uniform(-SHIFT, SHIFT))])
     way = np.hstack([rotation, (middle - rotation @ [x, y])[:, None]])
-    smooth = cv2.GaussianBlur(eye.picture, None, 0.45 / zoom) if zoom < 0.8 else eye.picture
+    smooth = cv2.GaussianBlur(eye.picture, (0, 0), 0.45 / zoom) if zoom < 0.8 else eye.picture
     size = COLUMNS, ROWS
     seen = cv2.warpAffine(smooth, way, size, flags=cv2.INTER_LINEAR, borderMode=FILLS[int(rng.integers(len(FILLS)))])
     mask = cv2.warpAffine(eye.mask, way, size, flags=cv2.INTER_NEAREST, borderValue=(IGNORED,) * 3)
@@ -84,12 +84,12 @@ def in_other_light(window: Window, rng: Rng) -> Grey:
     if rng.random() < 0.4:  # skin and sclera each in a light of its own
         gains = np.ones(256)
         gains[[0, 1]] = np.exp(rng.uniform(-0.25, 0.25, 2))
-        image = image * cv2.GaussianBlur(gains[window.mask], None, 3.0)
+        image = image * cv2.GaussianBlur(gains[window.mask], (0, 0), 3.0)
     light = 1 + rng.uniform(-0.25, 0.25) * x + rng.uniform(-0.25, 0.25) * y
     image = np.clip(image * light, 0, 1) ** np.exp(rng.uniform(-0.3, 0.3))
     image = image + rng.normal(size=image.shape) * rng.uniform(0, 1) ** 2 * 0.025
     blur = 1.3 * rng.uniform(0, 1) ** 2
-    image = cv2.GaussianBlur(image, None, blur) if blur > 0.3 else image
+    image = cv2.GaussianBlur(image, (0, 0), blur) if blur > 0.3 else image
     return np.asarray(255 * np.clip(image, 0, 1), np.float32)
 
 

@@ -48,7 +48,8 @@ def read_labels(given: Path, jobs: Sequence[Job], out: Path) -> list[Label]:
     by_mask = {job.mask.relative_to(out / MASKS).as_posix(): job for job in jobs}
     by_name = {job.name: job for job in jobs}
     files = [file for file in sorted(given.rglob("*")) if file.is_file()] if given.is_dir() else [given]
-    masks, points = {}, {}
+    masks: dict[str, Path] = {}
+    points: dict[str, tuple[float, float, float | None]] = {}
     for file in files:
         if file.suffix.lower() == ".png" and given.is_dir():
             name = file.relative_to(given).as_posix()
@@ -112,11 +113,12 @@ def _mask(file: Path, shape: tuple[int, int]) -> Mask:
             say("{shape} pixels of {dtype}", shape=" × ".join(map(str, found.shape)), dtype=found.dtype),
             expected,
         )
-    if found.max() >= CLASSES:
-        refuse(where, say("the value {value}", value=int(found.max())), expected)
-    if not (found > 0).any():
+    mask = np.asarray(found, np.uint8)
+    if mask.max() >= CLASSES:
+        refuse(where, say("the value {value}", value=int(mask.max())), expected)
+    if not mask.any():
         refuse(where, say("no eye"), expected)
-    return np.asarray(found, np.uint8)
+    return mask
 
 
 def _points(file: Path, names: Mapping[str, Job]) -> Iterator[tuple[str, tuple[float, float, float | None]]]:

@@ -12,7 +12,8 @@ from palestra.cli.options import JsonOption, WordsOption
 from palestra.text import printable
 
 if TYPE_CHECKING:
-    from palestra.annotation import Job, Orientation
+    from palestra.annotation import jobs as found
+    from palestra.annotation import orientation as which_way
     from palestra.eyes.reader.settings import Settings
 
 
@@ -61,15 +62,17 @@ def annotate(
 
 
 def _corrected(
-    todo: "Sequence[Job]", labels: Path, target: Path, orientation: "Orientation", settings: "Settings"
+    todo: "Sequence[found.Job]", labels: Path, target: Path, orientation: "which_way.Orientation", settings: "Settings"
 ) -> "Settings":
     """With what a few labels teach, where that helps."""
     from palestra import console
-    from palestra.annotation import is_upside_down, learn_correction, read_labels
+    from palestra.annotation import correct
+    from palestra.annotation import labels as given_labels
+    from palestra.annotation import orientation as which_way
 
-    given = read_labels(labels, todo, target)
-    turned = is_upside_down(todo, orientation, settings)
-    found = learn_correction(given, replace(settings, upside_down=turned))
+    given = given_labels.read_labels(labels, todo, target)
+    turned = which_way.is_upside_down(todo, orientation, settings)
+    found = correct.learn_correction(given, replace(settings, upside_down=turned))
     count = f"{len(given)} label{'s' if len(given) > 1 else ''}"
     if found.correction is None:
         console.say(f"{count}: reading the labelled pictures gets no better by what they teach; read as without them.")
@@ -98,19 +101,22 @@ def adapt(
         Literal["auto", "upright", "upside-down"],
         typer.Option(help="Which way up the pictures are; by default they vote."),
     ] = "auto",
+    language: Annotated[Literal["en", "zh"], typer.Option(help="Language of words in the picture.")] = "en",
     json: JsonOption = False,
 ) -> None:
     """Fit the eye reader to one device in minutes, from a few masks and the device's other pictures."""
     from palestra import console
     from palestra.annotation import adapt as device
-    from palestra.annotation import jobs, read_labels
+    from palestra.annotation import jobs
+    from palestra.annotation import labels as given_labels
+    from palestra.report import words_drawn_in
 
     device.require_torch()
     target = out or folder.resolve().with_name(f"{folder.resolve().name}-reader.onnx")
     device.require_out(target)
     todo = jobs.pictures_of(folder, every)
-    given = read_labels(labels, todo, jobs.out_for(folder)) if labels else []
-    with console.progress("adapting", device.steps_of(given)) as advance:
+    given = given_labels.read_labels(labels, todo, jobs.out_for(folder)) if labels else []
+    with console.progress("adapting", device.steps_of(given)) as advance, words_drawn_in(language):
         found = device.adapt(todo, given, target, orientation, advance)
     if json:
         console.show_json(found.values(target))

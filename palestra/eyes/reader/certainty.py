@@ -1,7 +1,7 @@
 """How certain each quantity of a reading is: the probability that it is right, by what speaks for and against it.
 
 A quantity's certainty is a logistic function of its checks in which none speaks for what is worse, brought to
-frequencies by a curve. Weights and curve are in certainty.json, fitted on drawn people by
+frequencies by a curve. Weights and curve are in eye_certainty.json, fitted on drawn people by
 train/certainty.py, which is run again for every new network.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from palestra.eyes.reader.checks import Check
 
-FILE = Path(__file__).parent / "certainty.json"
+FILE = Path(__file__).parent / "eye_certainty.json"
 MASK, PUPIL, IRIS, GAZE = QUANTITIES = ("mask", "pupil", "iris", "gaze")
 # From here on a quantity is sure. A pupil is what most is built on, so that more is asked of it.
 SURE: Mapping[str, float] = {MASK: 0.8, PUPIL: 0.9, IRIS: 0.8, GAZE: 0.8}

