@@ -13,7 +13,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parent
 FOLDERS = (*sorted(_PACKAGE.glob("tracks/*/weights")), _PACKAGE / "eyes" / "reader" / "weights")  # beside their users
+MOST_BYTES = 100_000_000  # of weights that a user names
 SHOWN = 12  # letters of a digest that a person compares
 
 
@@ -62,7 +63,10 @@ class Card:
 @lru_cache
 def card(name: str) -> Card:
     """What is known of the weights `name`."""
-    file = _file(name)
+    return _read_card(_file(name))
+
+
+def _read_card(file: Path) -> Card:
     try:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Card)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -150,9 +154,12 @@ def weights(name: str) -> bytes:
 @lru_cache
 def session(name: str) -> onnxruntime.InferenceSession:
     """The network `name`, loaded once per process, on one thread: others need theirs."""
+    return _session(weights(name), path(name).name, card(name).make)
+
+
+def _session(content: bytes, name: str, make: str) -> onnxruntime.InferenceSession:
     import onnxruntime
 
-    content = weights(name)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
@@ -161,12 +168,65 @@ def session(name: str) -> onnxruntime.InferenceSession:
         raise PalestraError(
             say(
                 "{name} cannot be run by onnxruntime {version}: {error}. Run `{make}` to make it anew.",
-                name=path(name).name,
+                name=name,
                 version=onnxruntime.__version__,
                 error=error,
-                make=card(name).make,
+                make=make,
             )
         ) from error
+
+
+# ── Weights of the user's own: NAME.onnx somewhere, with the card NAME.toml that was written with it beside it. ───────
+
+
+def card_of(file: Path) -> Card:
+    """The card beside weights that are not in the package."""
+    beside = file.with_suffix(".toml")
+    if not beside.is_file():
+        raise PalestraError(
+            say(
+                "{file} has no card: expected {card} beside it, as `palestra adapt` writes it.",
+                file=file,
+                card=beside.name,
+            )
+        )
+    return _read_card(beside)
+
+
+def weights_at(file: Path) -> bytes:
+    """Weights that are not in the package, as they are on the card beside them."""
+    if not file.is_file():
+        raise PalestraError(say("{file}: there is no such file. Name weights that `palestra adapt` wrote.", file=file))
+    known = card_of(file)
+    size = file.stat().st_size
+    content = file.read_bytes() if size <= MOST_BYTES else b""
+    found = hashlib.sha256(content).hexdigest()
+    if found != known.sha256:
+        raise PalestraError(
+            say(
+                "{file} was changed: found sha256 {found}…, expected {sha256}… as on its card. Adapt again.",
+                file=file,
+                found=found[:SHOWN],
+                sha256=known.sha256[:SHOWN],
+            )
+        )
+    return content
+
+
+@lru_cache
+def session_at(file: Path) -> onnxruntime.InferenceSession:
+    """The network in a file outside the package, once its card was checked."""
+    return _session(weights_at(file), file.name, card_of(file).make)
+
+
+def write_weights(file: Path, content: bytes, known: Card) -> None:
+    """Weights outside the package with their card; the card last, so that half a pair is refused."""
+    digest = hashlib.sha256(content).hexdigest()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".toml").unlink(missing_ok=True)
+    file.write_bytes(content)
+    fresh = replace(known, sha256=digest, bytes=len(content), shipped=False)
+    file.with_suffix(".toml").write_text(_text(fresh), encoding="utf-8")
 
 
 def stamp(name: str, **changes: object) -> Card:

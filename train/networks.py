@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from palestra.eyes.reader.torch_network import Block as Block
+
 
 class _Residual(nn.Module):
     """Two 3 × 3 convolutions beside a shortcut."""
@@ -22,21 +24,6 @@ class _Residual(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         inner = functional.relu(self.first_norm(self.first(x)))
         return functional.relu(self.second_norm(self.second(inner)) + self.short(x))
-
-
-class Block(nn.Module):
-    """Two 3 × 3 convolutions, the second beside what the first gave: small networks have no shortcut to spare."""
-
-    def __init__(self, into: int, out: int, stride: int = 1) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(into, out, 3, stride, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(out)
-        self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(out)
-
-    def forward(self, x: Tensor) -> Tensor:
-        inner = functional.relu(self.first_norm(self.first(x)))
-        return functional.relu(inner + self.second_norm(self.second(inner)))
 
 
 class ResNet(nn.Module):

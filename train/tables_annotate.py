@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra import console, model_cards
+from palestra.annotation.orientation import CLEAR, VOTES
 from palestra.annotation.overlay import overlay, sheet
-from palestra.eyes.reader.read_eye import Reading, read
+from palestra.eyes.reader.ellipses import Ellipse
+from palestra.eyes.reader.read_eye import read, uprightness
+from palestra.eyes.reader.settings import Settings
 from palestra.eyes.simulator import optics
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
@@ -22,6 +25,7 @@ from train.tables_page import markdown
 from train.tables_people import profile, stranger
 
 MANY, FEW = 48, 24
+FAR = 0.3  # of the pupil's long axis: a pupil whose middle is off by more is somewhere else
 SHEET = Path("docs/images/annotate.jpg")
 Image = NDArray[Any]
 
@@ -183,6 +187,10 @@ ROWS: dict[str, Callable[[], Iterable[Try]]] = {
 }
 
 
+HEAD = ["pictures", "how many", "sure of the pupil", "far off among these", "its centre off, px", "its long axis off",
+        "sure of the gaze", "the eye's axis off"]  # fmt: skip
+
+
 def tables(work: Path, size: str) -> dict[str, str]:
     found = []
     with console.progress("annotating", len(ROWS)) as advance:
@@ -192,15 +200,7 @@ def tables(work: Path, size: str) -> dict[str, str]:
     if size == "paper":
         draw_sheet(SHEET)
         model_cards.stamp("eye_reader", scores=found[0].scores())
-    head = [
-        "pictures",
-        "how many",
-        "read for sure",
-        "pupil's centre off, px",
-        "its long axis off",
-        "the eye's axis off",
-    ]
-    return {"annotate": markdown(head, [[title, *one.cells()] for title, one in zip(ROWS, found, strict=True)])}
+    return {"annotate": markdown(HEAD, [[title, *one.cells()] for title, one in zip(ROWS, found, strict=True)])}
 
 
 def draw_sheet(file: Path) -> None:
@@ -219,33 +219,46 @@ class Outcome:
     """How many pictures are read for sure, and how far off those are."""
 
     tries: int
-    sure: int
-    off: NDArray[np.float64]  # (2, 3), or nothing: 50 and 95 % of how far centre, long axis and the eye's axis are off
+    sure: int  # of the pupil
+    far: int  # of these: off by more than FAR of the iris's width, or no open eye at all
+    pupil: NDArray[np.float64]  # (2, 2), or nothing: 50 and 95 % of how far centre and long axis are off
+    gaze_sure: int
+    axis: NDArray[np.float64]  # (2,), or nothing
 
     def cells(self) -> list[str]:
-        first = [str(self.tries), f"{self.sure / self.tries:.0%}"]
-        if not len(self.off):
-            return [*first, "", "", ""]
-        centre, long, axis = (f"{half:.1f} / {most:.1f}" for half, most in self.off.T)
-        return [*first, centre, f"{long} %", f"{axis}°"]
+        first = [str(self.tries), f"{self.sure / self.tries:.0%}", str(self.far)]
+        centre, long = (f"{half:.1f} / {most:.1f}" for half, most in self.pupil.T) if len(self.pupil) else ("", "")
+        axis = "{:.1f} / {:.1f}°".format(*self.axis) if len(self.axis) else ""
+        return [*first, centre, long and f"{long} %", f"{self.gaze_sure / self.tries:.0%}", axis]
 
     def scores(self) -> dict[str, float]:
-        names = ("pupil_px", "pupil_percent", "axis_deg")
-        off = {f"{name}_p{share}": value for share, row in zip((50, 95), self.off, strict=True)
-               for name, value in zip(names, row, strict=True)}  # fmt: skip
-        return {name: round(float(value), 4) for name, value in {"sure": self.sure / self.tries, **off}.items()}
+        named = {"sure": self.sure / self.tries, "gaze_sure": self.gaze_sure / self.tries}
+        for share, (centre, long), axis in zip((50, 95), self.pupil, self.axis, strict=True):
+            named |= {f"pupil_px_p{share}": centre, f"pupil_percent_p{share}": long, f"axis_deg_p{share}": axis}
+        return {name: round(float(value), 4) for name, value in named.items()}
 
 
 def outcome(tries: list[Try]) -> Outcome:
-    pairs = [(one, reading) for one in tries if (reading := read(one.image)).sure]
-    off = np.array([errors(one, reading) for one, reading in pairs if one.pupil and one.axis and reading.pupil])
-    return Outcome(len(tries), len(pairs), np.percentile(off, [50, 95], axis=0) if len(off) else off)
+    """As of the pictures of one folder, which is read the way up that its pictures vote for."""
+    votes = [uprightness(one.image) for one in tries[:VOTES]]
+    settings = Settings(upside_down=sum(votes) < CLEAR * len(votes))
+    pairs = [(one, read(one.image, settings)) for one in tries]
+    sure = [(one, reading.pupil) for one, reading in pairs if reading.pupil]
+    off = [pupil_off(one.pupil, found) for one, found in sure if one.pupil]
+    far = sum(one.pupil is None or pupil_off(one.pupil, found)[0] > FAR * found.long for one, found in sure)
+    axes = [axis_off_deg(one.axis, reading.gaze_deg) for one, reading in pairs if one.axis and reading.gaze_deg]
+    gaze_sure = sum(reading.gaze_deg is not None for _, reading in pairs)
+    return Outcome(len(tries), len(sure), far, _spread(off), gaze_sure, _spread(axes))
 
 
-def errors(one: Try, reading: Reading) -> tuple[float, float, float]:
-    assert one.pupil and one.axis and reading.pupil and reading.gaze_deg
-    found = reading.pupil
-    centre = float(np.hypot(found.x - one.pupil[0], found.y - one.pupil[1]))
-    vectors = [to_vectors(*angles) for angles in (one.axis, reading.gaze_deg)]
-    apart = np.degrees(np.arccos(np.clip(vectors[0] @ vectors[1], -1, 1)))
-    return centre, 100 * abs(found.long / one.pupil[2] - 1), float(apart)
+def _spread(values: list[Any]) -> NDArray[np.float64]:
+    return np.percentile(np.array(values), [50, 95], axis=0) if values else np.zeros(0)
+
+
+def pupil_off(true: tuple[float, float, float], found: Ellipse) -> tuple[float, float]:
+    return float(np.hypot(found.x - true[0], found.y - true[1])), 100 * abs(found.long / true[2] - 1)
+
+
+def axis_off_deg(true: tuple[float, float], found: tuple[float, float]) -> float:
+    a, b = to_vectors(*true), to_vectors(*found)
+    return float(np.degrees(np.arccos(np.clip(a @ b, -1, 1))))

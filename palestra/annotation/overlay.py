@@ -57,8 +57,11 @@ def overlay(image: NDArray[np.generic], reading: Reading) -> Image:
     for found, number in ((reading.iris, 2), (reading.pupil, 3)):
         if found:
             _draw_ellipse(shown, found.scaled(factor), CLASS_COLOURS[number], line)
-    if reading.pupil and reading.iris and reading.gaze_deg:
-        _draw_gaze(shown, reading.pupil.scaled(factor), reading.iris.long * factor, reading.gaze_deg)
+    for glint in reading.glints:
+        _draw_glint(shown, glint, factor, line)
+    if reading.pupil and reading.gaze_deg:
+        across = reading.iris.long if reading.iris else 3 * reading.pupil.long
+        _draw_gaze(shown, reading.pupil.scaled(factor), across * factor, reading.gaze_deg)
     return np.vstack([shown, _bar(shown.shape[1], *_words(reading))])
 
 
@@ -105,6 +108,12 @@ def _draw_ellipse(shown: Image, ellipse: Ellipse, colour: Colour, line: int) -> 
         cv2.ellipse(shown, centre, axes, ellipse.angle_deg, 0, 360, ink, thick, cv2.LINE_AA, FINE)
 
 
+def _draw_glint(shown: Image, glint: tuple[float, float], factor: float, line: int) -> None:
+    x, y = ((place + 0.5) * factor - 0.5 for place in glint)
+    for ink, thick in ((HALO, line + 2), (SURE, line)):
+        cv2.circle(shown, _fine(x, y), _fine(5 * line, 0)[0], ink, thick, cv2.LINE_AA, FINE)
+
+
 def _draw_gaze(shown: Image, pupil: Ellipse, iris_px: float, gaze_deg: tuple[float, float]) -> None:
     """The optical axis as it comes out of the pupil; a dot where it comes straight at whoever looks."""
     yaw, pitch = np.radians(gaze_deg)
@@ -141,17 +150,23 @@ def reason(why: str) -> Text:
 
 
 def _words(reading: Reading) -> tuple[Text, Colour, Text]:
-    """A tag, its colour, and what there is to tell."""
-    if not (reading.sure and reading.pupil and reading.iris and reading.gaze_deg and reading.opening is not None):
-        return say("unsure"), UNSURE, joined(map(reason, reading.why))
-    (yaw, pitch), pupil, iris = reading.gaze_deg, reading.pupil, reading.iris
-    told = [
-        say("gaze {sideways}, {upwards}", sideways=_sideways(yaw), upwards=_upwards(pitch)),
-        say("pupil {long:.0f} × {short:.0f} px", long=pupil.long, short=pupil.short),
-        say("iris {long:.0f} × {short:.0f} px", long=iris.long, short=iris.short),
-        say("lids {share:.0f} % open", share=100 * reading.opening),
-    ]
-    return say("sure {certainty:.2f}", certainty=reading.certainty), SURE, joined(told, "    ")
+    """A tag, its colour, and what there is to tell: every quantity that is sure, and why the others are not."""
+    told: list[Text] = []
+    if reading.gaze_deg:
+        (yaw, pitch) = reading.gaze_deg
+        told.append(say("gaze {sideways}, {upwards}", sideways=_sideways(yaw), upwards=_upwards(pitch)))
+    if pupil := reading.pupil:
+        told.append(say("pupil {long:.0f} × {short:.0f} px", long=pupil.long, short=pupil.short))
+    if iris := reading.iris:
+        told.append(say("iris {long:.0f} × {short:.0f} px", long=iris.long, short=iris.short))
+    if told and reading.opening is not None:
+        told.append(say("lids {share:.0f} % open", share=100 * reading.opening))
+    if reading.why:
+        told.append(joined(map(reason, reading.why)))
+    tag, colour = (say("unsure"), UNSURE)
+    if reading.sure:
+        tag, colour = say("sure {certainty:.2f}", certainty=reading.certainty), SURE
+    return tag, colour, joined(told, "    ")
 
 
 def _sideways(yaw: float) -> Text:

@@ -29,6 +29,7 @@ LOADED_WHEN_CALLED = {
     "starter": ("data", "starter near-eye-gaze-v1 kit"),
     "new-track": ("new_track", "new-track blink-rate --live"),
     "annotate": ("annotate", "annotate kit/data/test/P02/G02/left --out annotated"),
+    "adapt": ("annotate", "adapt my-eyes --labels my-masks --out my-device.onnx"),
 }
 ORDER = ("tracks", "solutions", *LOADED_WHEN_CALLED, "demo", "doctor", "submit", "contest")
 

@@ -4,17 +4,24 @@ import csv
 import os
 import struct
 import zlib
+from dataclasses import replace
 
+import av
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palestra.annotation import run
+from palestra.annotation import orientation, run, videos
 from palestra.annotation.image_size import size_of
+from palestra.annotation.items import Items
+from palestra.annotation.jobs import jobs_of, pictures_of
 from palestra.annotation.overlay import overlay
+from palestra.annotation.table import COLUMNS
 from palestra.errors import PalestraError
+from palestra.eyes.reader import read_eye
+from palestra.eyes.reader.certainty import QUANTITIES
 from palestra.eyes.reader.read_eye import read
 from tests.eye_networks import drawn_eye, standing_in
 
@@ -34,9 +41,9 @@ def eyes(tmp_path):
     return folder
 
 
-def done(folder, out, again=False):
+def done(folder, out, **how):
     counts = []
-    rows = run.annotate(run.jobs_of(folder, out), out, again, counts.append)
+    rows = run.annotate(jobs_of(folder, out), out, run.How(**how), counts.append)
     return rows, sum(counts)
 
 
@@ -48,7 +55,7 @@ def table(out):
 def test_a_picture_gets_an_overlay_a_mask_and_a_row(eyes, tmp_path):
     out = tmp_path / "out"
     rows, count = done(eyes, out)
-    assert count == 1 and table(out) == rows and list(rows[0]) == list(run.COLUMNS)
+    assert count == 1 and table(out) == rows and list(rows[0]) == list(COLUMNS)
     row = rows[0]
     assert row["sure"] == "true" and row["why"] == ""
     assert [float(row[f"pupil_{part}"]) for part in ("x", "y")] == pytest.approx([320, 200], abs=1)
@@ -128,14 +135,18 @@ def test_no_numbers_are_told_of_what_is_not_sure(tmp_path):
     cv2.imwrite(str(folder / "two.png"), np.hstack([drawn_eye(320, 400), drawn_eye(320, 400)]))
     rows, _ = done(folder, tmp_path / "out")
     assert [row["why"] for row in rows] == ["no contrast", "two eyes"]
-    told = [name for name in run.COLUMNS if name.startswith(("pupil_", "iris_", "gaze")) and "pixels" not in name]
-    assert all(row[name] == "" for row in rows for name in told)
+    numbers = ("_x", "_y", "_long", "_short", "_deg")
+    told = [name for name in COLUMNS if name.startswith(("pupil_", "iris_", "gaze_")) and name.endswith(numbers)]
+    assert len(told) == 12 and all(row[name] == "" for row in rows for name in told)
+    assert all(row[f"{quantity}_certainty"] == "0.000" for row in rows for quantity in QUANTITIES)
 
 
 def test_a_second_call_does_only_what_is_new_or_changed(eyes, tmp_path, monkeypatch):
     out, asked = tmp_path / "out", []
     annotated = run._annotated
-    monkeypatch.setattr(run, "_annotated", lambda how, job: asked.append(job.picture.name) or annotated(how, job))
+    monkeypatch.setattr(
+        run, "_annotated", lambda how, turned, item: asked.append(item.job.name) or annotated(how, turned, item)
+    )
     cv2.imwrite(str(eyes / "b.png"), drawn_eye())
     first, _ = done(eyes, out)
     assert done(eyes, out) == (first, 2) and asked == ["a.png", "b.png"]
@@ -151,9 +162,9 @@ def test_a_second_call_does_only_what_is_new_or_changed(eyes, tmp_path, monkeypa
 def test_what_an_older_network_read_is_read_again(eyes, tmp_path):
     out = tmp_path / "out"
     (row,), _ = done(eyes, out)
-    (job,) = run.jobs_of(eyes, out)
+    (job,) = jobs_of(eyes, out)
     assert job.is_done
-    for file, when_s in ((job.picture, 1), (job.overlay, 2), (job.mask, 2)):
+    for file, when_s in ((job.source, 1), (job.overlay, 2), (job.mask, 2)):
         os.utime(file, (when_s, when_s))
     assert not job.is_done and done(eyes, out) == ([row], 1)
     assert job.is_done
@@ -165,18 +176,14 @@ def test_stopped_it_keeps_what_was_done_and_goes_on_from_there(eyes, tmp_path, m
     for name in ("b.png", "c.png"):
         cv2.imwrite(str(eyes / name), drawn_eye())
 
-    def stopped_at_c(how, job):
-        if job.picture.name == "c.png" and not asked:
-            asked.append("stop")
-            raise KeyboardInterrupt
-        asked.append(job.picture.name)
-        return annotated(how, job)
+    def stopped_at_c(how, turned, item):
+        if item.job.name == "c.png":
+            asked.append("c.png" if asked else "stop")
+            if asked == ["stop"]:
+                raise KeyboardInterrupt
+        return annotated(how, turned, item)
 
-    monkeypatch.setattr(
-        run,
-        "_annotated",
-        lambda how, job: stopped_at_c(how, job) if job.picture.name == "c.png" else annotated(how, job),
-    )
+    monkeypatch.setattr(run, "_annotated", stopped_at_c)
     with pytest.raises(KeyboardInterrupt):
         done(eyes, out)
     assert [row["file"] for row in table(out)] == ["a.png", "b.png"]
@@ -220,13 +227,8 @@ def test_folders_that_do_not_fit_are_refused_before_anything_is_written(eyes, tm
     (tmp_path / "file").write_text("")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(PalestraError, match=words):
-        run.jobs_of(tmp_path / folder, tmp_path / out)
+        jobs_of(tmp_path / folder, tmp_path / out)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_folder_of_folders_says_where_to_look(eyes):
-    with pytest.raises(PalestraError, match=r"not looked into: name one, such as .*eyes"):
-        run.jobs_of(eyes.parent, eyes.parent.parent / "out")
 
 
 def test_pictures_called_like_the_sheet_or_alike_keep_their_endings(tmp_path):
@@ -234,7 +236,7 @@ def test_pictures_called_like_the_sheet_or_alike_keep_their_endings(tmp_path):
     folder.mkdir()
     for name in ("contact.png", "a.png", "A.bmp", "b.png"):
         cv2.imwrite(str(folder / name), drawn_eye(200, 125))
-    names = {job.picture.name: job.overlay.name for job in run.jobs_of(folder, tmp_path / "out")}
+    names = {job.name: job.overlay.name for job in jobs_of(folder, tmp_path / "out")}
     assert names == {"contact.png": "contact.png.png", "a.png": "a.png.png", "A.bmp": "A.bmp.png", "b.png": "b.png"}
 
 
@@ -269,3 +271,159 @@ def test_photographs_with_a_thumbnail_tell_their_own_size():
     inner = cv2.imencode(".jpg", np.zeros((8, 8), np.uint8))[1].tobytes()
     part = b"\xff\xe1" + struct.pack(">H", 2 + len(inner)) + inner
     assert size_of(data[:2] + part + data[2:]) == (50, 30)
+
+
+# --- folders within folders, and videos
+
+
+def test_folders_are_read_however_deep_and_outputs_mirror_them(eyes, tmp_path):
+    for name in ("left/a.png", "left/deep/2.png", "left/deep/10.png", "masks/a.png", ".hidden/a.png"):
+        (eyes / name).parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(eyes / name), drawn_eye(200, 125))
+    (eyes / "left" / "round").symlink_to(eyes / "left")
+    out = tmp_path / "out"
+    rows, _ = done(eyes, out)
+    assert [row["file"] for row in rows] == [
+        "a.png",
+        "left/a.png",
+        "left/deep/2.png",
+        "left/deep/10.png",
+        "masks/a.png",
+    ]
+    for name in ("a", "left/a", "left/deep/2", "left/deep/10", "masks_/a"):
+        assert (out / f"{name}.png").is_file() and (out / "masks" / f"{name}.png").is_file()
+
+
+def test_annotations_below_the_folder_are_not_annotated(eyes, tmp_path):
+    done(eyes, tmp_path / "first")
+    (tmp_path / "first").rename(eyes / "done")
+    assert [job.name for job in jobs_of(eyes, tmp_path / "out")] == ["a.png"]
+
+
+def write_video(file, images, rate=30):
+    with av.open(str(file), "w") as container:
+        stream = container.add_stream("mpeg4", rate=rate)
+        stream.height, stream.width = images[0].shape
+        stream.pix_fmt, stream.bit_rate = "yuv420p", 8_000_000
+        for image in images:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="gray")))
+        container.mux(stream.encode(None))
+
+
+@pytest.mark.parametrize("kind", ["mp4", "avi", "mkv"])
+def test_a_video_is_read_frame_by_frame(eyes, tmp_path, kind):
+    write_video(eyes / f"clip.{kind}", [drawn_eye(320, 200, x=x) for x in np.linspace(0.4, 0.6, 7)])
+    out = tmp_path / "out"
+    counts = []
+    rows = run.annotate(jobs_of(eyes, out, every=3), out, run.How(), counts.append)
+    assert [row["file"] for row in rows] == ["a.png", *(f"clip.{kind}/{frame:06}" for frame in (0, 3, 6))]
+    assert [row["frame"] for row in rows] == ["", "0", "3", "6"]
+    assert [float(row["time_s"]) for row in rows[1:]] == pytest.approx([0, 0.1, 0.2], abs=0.002)
+    assert [float(row["pupil_x"]) for row in rows[1:]] == pytest.approx([128, 160, 192], abs=2)
+    assert (out / f"clip.{kind}" / "000003.png").is_file()
+    assert cv2.imread(str(out / "masks" / f"clip.{kind}" / "000006.png"), cv2.IMREAD_UNCHANGED).shape == (200, 320)
+
+
+def test_frames_are_decoded_when_they_are_asked_for(eyes, monkeypatch):
+    write_video(eyes / "clip.mp4", [drawn_eye(320, 200)] * 40)
+    decoded = []
+    frames = videos.frames
+
+    def counted(file, wanted):
+        for frame in frames(file, wanted):
+            decoded.append(frame.number)
+            yield frame
+
+    monkeypatch.setattr(videos, "frames", counted)
+    waiting = iter(Items([job for job in pictures_of(eyes) if job.frame is not None]))
+    for _ in range(3):
+        next(waiting)
+    assert decoded == [0, 1, 2]
+
+
+def test_videos_that_cannot_be_read_are_rows_and_no_stop(eyes, tmp_path):
+    write_video(eyes / "whole.avi", [drawn_eye(320, 200)] * 4)
+    whole = (eyes / "whole.avi").read_bytes()
+    (eyes / "b-empty.mp4").write_bytes(b"")
+    (eyes / "c-words.mkv").write_text("no video")
+    (eyes / "d-list.mp4").write_text("#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n")
+    (eyes / "e-concat.mp4").write_text(f"ffconcat version 1.0\nfile {eyes / 'whole.avi'}\n")
+    (eyes / "f-half.avi").write_bytes(whole[: len(whole) // 3])
+    write_video(eyes / "g-narrow.mp4", [np.zeros((16, 640), np.uint8)] * 2)
+    os.mkfifo(eyes / "h-pipe.mp4")
+    rows, _ = done(eyes, tmp_path / "out")
+    why = {row["file"]: row["why"] for row in rows}
+    assert why["b-empty.mp4"] == "empty file"
+    assert {why[name] for name in ("c-words.mkv", "d-list.mp4", "e-concat.mp4")} == {"damaged file"}
+    assert why["g-narrow.mp4"].startswith("too narrow") and why["h-pipe.mp4"].startswith("cannot be read")
+    assert [why[f"whole.avi/{frame:06}"] for frame in range(4)] == [""] * 4
+    assert why["a.png"] == ""
+
+
+@given(st.binary(max_size=300), st.sampled_from([".mp4", ".avi", ".mkv"]), st.integers(0, 3000))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_whatever_break_the_reading_of_videos(tmp_path, rest, kind, cut):
+    file = tmp_path / f"whole{kind}"
+    if not file.exists():
+        write_video(file, [drawn_eye(64, 40)] * 3)
+    odd = tmp_path / f"odd{kind}"
+    odd.write_bytes(file.read_bytes()[:cut] + rest)
+    try:
+        count = videos.frame_count(odd)
+        assert sum(1 for _ in videos.frames(odd, set(range(10)))) <= max(count, 10)
+    except videos.Unreadable as error:
+        assert str(error)
+
+
+# --- which way up
+
+
+def votes(monkeypatch, of):
+    """Pictures vote by name, as the network made by hand knows no up and down."""
+    monkeypatch.setattr(orientation, "_vote", lambda settings, item: of[item.job.name])
+
+
+def test_a_folder_is_read_the_way_up_that_its_pictures_vote_for(tmp_path, monkeypatch):
+    folder, out = tmp_path / "eyes", tmp_path / "out"
+    for name, x in (("up/1.png", 0.45), ("up/2.png", 0.45), ("down/1.png", 0.55), ("down/2.png", 0.55)):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(folder / name), drawn_eye(x=x))
+    of = {"up/1.png": 0.9, "up/2.png": -0.5, "down/1.png": -0.9, "down/2.png": 0.3}
+    votes(monkeypatch, of)
+    rows, _ = done(folder, out)
+    assert {row["file"]: row["upside_down"] for row in rows} == {
+        "up/1.png": "false", "up/2.png": "false", "down/1.png": "true", "down/2.png": "true",
+    }  # fmt: skip
+    assert all(row["sure"] == "true" for row in rows)
+    for row in rows:  # the numbers are the picture's own, whichever way up it was read
+        x = 0.45 if row["file"].startswith("up") else 0.55
+        assert float(row["pupil_x"]) == pytest.approx(640 * x, abs=1)
+        mask = cv2.imread(str(out / "masks" / row["file"]), cv2.IMREAD_UNCHANGED)
+        assert np.nonzero(mask == 3)[1].mean() == pytest.approx(640 * x, abs=1)
+        assert np.sign(float(row["gaze_yaw_deg"])) == np.sign(x - 0.5)
+
+
+def test_a_folder_goes_on_as_it_began_and_a_user_may_know_better(eyes, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    votes(monkeypatch, {"a.png": -1.0, "b.png": 1.0})
+    done(eyes, out)
+    cv2.imwrite(str(eyes / "b.png"), drawn_eye())
+    assert [row["upside_down"] for row in done(eyes, out)[0]] == ["true", "true"]
+    assert [row["upside_down"] for row in done(eyes, out, orientation="upright")[0]] == ["false", "false"]
+    assert [row["upside_down"] for row in done(eyes, out)[0]] == ["false", "false"]
+
+
+# --- each quantity for itself
+
+
+def test_a_gaze_that_is_uncertain_takes_nothing_else_away(eyes, tmp_path, monkeypatch):
+    of_agreement = read_eye.of_agreement
+
+    def doubtful(maps, looks, mask):
+        yield from of_agreement(maps, [replace(look, spread=0.5) for look in looks], mask)
+
+    monkeypatch.setattr(read_eye, "of_agreement", doubtful)
+    (row,), _ = done(eyes, tmp_path / "out")
+    assert row["sure"] == row["pupil_sure"] == row["iris_sure"] == row["mask_sure"] == "true"
+    assert row["gaze_sure"] == "false" and row["gaze_yaw_deg"] == "" and row["why"] == "gaze uncertain"
+    assert float(row["pupil_x"]) == pytest.approx(320, abs=1)

@@ -11,6 +11,7 @@ ROWS, COLUMNS = 200, 320  # of what the network sees
 SHAPE = ROWS / COLUMNS
 SMALLEST_PX, LARGEST_PX = 480, 1600  # the longer side of the copy that is looked at: more would tell nothing more
 CLOSER = 0.55  # of the whole, how wide a closer look is
+MARGINS = (1.35, 1.9)  # of the whole, how wide a look at an eye is that fills the picture
 TAILS = (0.1, 99.9)  # percentiles between which deep pictures are spread: a hot pixel must not darken the rest
 
 
@@ -21,6 +22,9 @@ class Window:
     left: int
     top: int
     width: int
+    # What it shows beyond the picture: the picture's mirror image, or its outermost pixels drawn out. A mirror image
+    # holds a second eye where an eye is cut by the picture's edge; drawn-out pixels hold none.
+    smeared: bool = False
 
     @property
     def height(self) -> int:
@@ -28,7 +32,16 @@ class Window:
 
     def turned(self, shape: tuple[int, ...]) -> "Window":
         """The same part of a picture of that shape, once it is turned upside down."""
-        return Window(shape[1] - self.left - self.width, shape[0] - self.top - self.height, self.width)
+        return Window(shape[1] - self.left - self.width, shape[0] - self.top - self.height, self.width, self.smeared)
+
+    def reaches_beyond(self, shape: tuple[int, ...]) -> bool:
+        right, bottom = self.left + self.width, self.top + self.height
+        return self.left < 0 or self.top < 0 or right > shape[1] or bottom > shape[0]
+
+    def wider(self, factor: float) -> "Window":
+        """More around the same middle; beyond the picture's border, pixels drawn out."""
+        middle = self.left + self.width / 2, self.top + self.height / 2
+        return _centred(*middle, round(factor * self.width), smeared=True)
 
 
 def grey(image: NDArray[np.generic]) -> Grey:
@@ -71,13 +84,14 @@ def handy(picture: Grey) -> tuple[Grey, float]:
 
 
 def cut(picture: Grey, window: Window) -> Grey:
-    """What the network sees of a window, (200, 320). Beyond its border a picture is its own mirror image."""
+    """What the network sees of a window, (200, 320)."""
     height, width = picture.shape
     right, bottom = window.left + window.width, window.top + window.height
     inside = picture[max(window.top, 0) : max(bottom, 0), max(window.left, 0) : max(right, 0)]
     beyond = max(-window.top, 0), max(bottom - height, 0), max(-window.left, 0), max(right - width, 0)
     if any(beyond):
-        inside = np.asarray(cv2.copyMakeBorder(inside, *beyond, cv2.BORDER_REFLECT), np.float32)
+        fill = cv2.BORDER_REPLICATE if window.smeared else cv2.BORDER_REFLECT
+        inside = np.asarray(cv2.copyMakeBorder(inside, *beyond, fill), np.float32)
     how = cv2.INTER_AREA if window.width > COLUMNS else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(inside, (COLUMNS, ROWS), interpolation=how), np.float32)
 
@@ -101,21 +115,22 @@ def laid_back(maps: NDArray[np.float32], window: Window, shape: tuple[int, int])
     return whole
 
 
-def first_windows(shape: tuple[int, int]) -> list[Window]:
+def first_windows(shape: tuple[int, int]) -> tuple[list[Window], list[Window]]:
     """Where one looks first: at all of the picture, and where its shape is another, at what fits into it as well."""
     height, width = shape
     holding, fitting = max(width, round(height / SHAPE)), min(width, round(height / SHAPE))
     if holding <= 1.15 * fitting:
-        return [_centred(width / 2, height / 2, holding)]
-    found = [_centred(width / 2, height / 2, holding)]
+        return [_centred(width / 2, height / 2, holding)], []
+    wholes = [_centred(width / 2, height / 2, holding, smeared) for smeared in (False, True)]
+    parts = []
     for span in sorted({fitting, round((fitting * holding) ** 0.5)}):
         low, high = _free(height, span * SHAPE), _free(width, span)
         steps = 3 if span == fitting else 1
-        found += [
+        parts += [
             _centred(x, y, span)
             for x, y in zip(np.linspace(*high, steps + 2)[1:-1], np.linspace(*low, steps + 2)[1:-1], strict=True)
         ]
-    return found
+    return wholes, parts
 
 
 def closer_windows(shape: tuple[int, int]) -> list[Window]:
@@ -126,8 +141,15 @@ def closer_windows(shape: tuple[int, int]) -> list[Window]:
     return [_centred(x, height / 2, span) for x in places]
 
 
-def window_around(x: float, y: float, width: float) -> Window:
-    return _centred(x, y, max(round(width), 8))
+def with_margin(shape: tuple[int, int]) -> list[Window]:
+    """All of a picture with room around it, for an eye that fills it."""
+    height, width = shape
+    holding = max(width, round(height / SHAPE))
+    return [_centred(width / 2, height / 2, round(factor * holding), smeared=True) for factor in MARGINS]
+
+
+def window_around(x: float, y: float, width: float, smeared: bool = False) -> Window:
+    return _centred(x, y, max(round(width), 8), smeared)
 
 
 def _free(side: float, span: float) -> tuple[float, float]:
@@ -135,5 +157,5 @@ def _free(side: float, span: float) -> tuple[float, float]:
     return (span / 2, side - span / 2) if span < side else (side / 2, side / 2)
 
 
-def _centred(x: float, y: float, width: int) -> Window:
-    return Window(round(x - width / 2), round(y - width * SHAPE / 2), width)
+def _centred(x: float, y: float, width: int, smeared: bool = False) -> Window:
+    return Window(round(x - width / 2), round(y - width * SHAPE / 2), width, smeared)

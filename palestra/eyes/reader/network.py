@@ -1,17 +1,24 @@
-"""What the network `eye_reader` says of windows of a picture."""
+"""What the network `eye_reader`, or one adapted from it to a device, says of windows of a picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from palestra import model_cards
+from palestra.errors import PalestraError
 from palestra.eyes.reader.ellipses import IRIS
-from palestra.eyes.reader.image_input import Grey, Window, cut, normalised
+from palestra.eyes.reader.image_input import COLUMNS, ROWS, Grey, Window, cut, normalised
+from palestra.eyes.reader.settings import NAME, Settings
+from palestra.text import say
 
-NAME = "eye_reader"
+if TYPE_CHECKING:
+    import onnxruntime
+
 BATCH = 4  # windows at a time: more need more memory and save nothing on one core
 
 
@@ -43,6 +50,10 @@ class Seen:
         """How far pixels are from being told apart, on average: 0 where there is no doubt."""
         return float(-np.log(np.maximum(self.shares.max(axis=0), 1e-6)).mean()) + 1e-6
 
+    @property
+    def eye(self) -> NDArray[np.bool_]:
+        return np.asarray(self.shares[0] < 0.5)
+
     def middle(self) -> tuple[float, float, float] | None:
         """Of the largest piece of the iris, in the picture: x, y and how wide it is."""
         count, _, stats, centres = cv2.connectedComponentsWithStats(self.ball.astype(np.uint8))
@@ -54,15 +65,31 @@ class Seen:
         return self.window.left + float(x), self.window.top + float(y), float(stats[which, cv2.CC_STAT_WIDTH]) * size
 
 
-def look(picture: Grey, windows: Sequence[Window], mirrored: bool = False) -> list[Seen]:
+def session(settings: Settings) -> "onnxruntime.InferenceSession":
+    """The network that these settings name."""
+    return model_cards.session_at(settings.weights) if settings.weights else model_cards.session(NAME)
+
+
+def require_reader(weights: Path) -> None:
+    """Refuse weights that are those of another network."""
+    found = model_cards.session_at(weights)
+    inputs, outputs = ({one.name: one.shape[1:] for one in some} for some in (found.get_inputs(), found.get_outputs()))
+    if inputs != {"pictures": [1, ROWS, COLUMNS]} or set(outputs) != {"logits", "facts"}:
+        raise PalestraError(say("{file} is not a network that reads eyes: run `palestra adapt` again.", file=weights))
+
+
+def look(picture: Grey, windows: Sequence[Window], settings: Settings, mirrored: bool = False) -> list[Seen]:
     """What the network says of each window."""
     found: list[Seen] = []
+    network = session(settings)
     for at in range(0, len(windows), BATCH):
         some = windows[at : at + BATCH]
         pictures = np.stack([normalised(cut(picture, window)) for window in some])[:, None]
         if mirrored:
             pictures = np.ascontiguousarray(pictures[..., ::-1])
-        logits, facts = model_cards.session(NAME).run(["logits", "facts"], {"pictures": pictures})
+        logits, facts = network.run(["logits", "facts"], {"pictures": pictures})
+        if settings.correction:
+            logits = settings.correction.corrected(logits, pictures[:, 0])
         found += [_seen(*one, mirrored) for one in zip(some, _softmax(logits), facts, strict=True)]
     return found
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palestra import model_cards
+from palestra.eyes.reader.checks import Check
 from palestra.eyes.reader.ellipses import Ellipse, iris_of, irises_apart, pupil_of, whole_eye
 from palestra.eyes.reader.image_input import (
     LARGEST_PX,
@@ -19,7 +20,8 @@ from palestra.eyes.reader.image_input import (
     handy,
     laid_back,
 )
-from palestra.eyes.reader.read_eye import Check, read
+from palestra.eyes.reader.read_eye import estimate, read, uprightness
+from palestra.eyes.reader.settings import Settings
 from palestra.eyes.simulator.people import Census, draw_profiles
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
@@ -73,8 +75,8 @@ def test_numbers_that_are_none_do_not_spread(value):
 @given(st.integers(24, 900), st.integers(40, 900))
 @settings(max_examples=40)
 def test_first_windows_see_every_pixel_and_keep_shapes(height, width):
-    windows = first_windows((height, width))
-    whole = windows[0]
+    wholes, parts = first_windows((height, width))
+    windows, whole = [*wholes, *parts], wholes[0]
     assert whole.left <= 0 and whole.top <= 0
     assert whole.left + whole.width >= width - 1 and whole.top + whole.height >= height - 1
     for window in [*windows, *closer_windows((height, width))]:
@@ -177,8 +179,8 @@ def test_an_ellipse_in_a_larger_picture_is_the_same_one():
 
 @pytest.mark.parametrize("shape", [(400, 640), (640, 400), (120, 200), (480, 480), (400, 1280), (1000, 1600)])
 def test_an_eye_is_read_in_a_picture_of_any_shape(network, shape):
-    reading = read(drawn_eye(shape[1], shape[0]))
-    assert reading.sure, reading.why
+    reading = estimate(drawn_eye(shape[1], shape[0]))
+    assert [check for check in reading.checks if check.share < 0.5] == []
     side = min(shape[1], 1.6 * shape[0])
     assert reading.mask.shape == shape and reading.pupil and reading.iris
     assert (reading.pupil.x, reading.pupil.y) == pytest.approx((shape[1] / 2, shape[0] / 2), abs=0.01 * side)
@@ -220,9 +222,9 @@ def test_what_is_wrong_is_told_and_no_number_is(network, image, why):
 
 
 def test_a_check_is_not_sure_below_its_middle():
-    assert Check("", 0.2, 0.0, 0.4).share == 0.5
-    assert Check("", -9, -10, -2).share == pytest.approx(0.125)
-    assert Check("", 7, 0, 1).share == 1
+    assert Check("", "", 0.2, 0.0, 0.4).share == 0.5
+    assert Check("", "", -9, -10, -2).share == pytest.approx(0.125)
+    assert Check("", "", 7, 0, 1).share == 1
 
 
 # --- readings, by the network that is shipped
@@ -321,6 +323,52 @@ def test_the_same_eye_is_read_alike_however_it_is_handed_over(people, shape):
 def test_an_eye_that_is_upside_down_is_told_and_no_gaze_is(people):
     for one in people[:4]:
         image = seen(one, 0.95).image
-        turned = read(np.ascontiguousarray(image[::-1, ::-1]))
+        over = np.ascontiguousarray(image[::-1, ::-1])
         assert "upside down" not in read(image).why
-        assert not turned.sure and turned.gaze_deg is None
+        turned = read(over)
+        assert "upside down" in turned.why and turned.gaze_deg is None
+        assert uprightness(image) > 0 > uprightness(over)
+
+
+@shipped
+def test_what_is_read_upside_down_is_told_in_the_pictures_own_places(people):
+    image = seen(people[0], 0.95).image
+    plain = estimate(image, Settings(upside_down=False))
+    turned = estimate(np.ascontiguousarray(image[::-1, ::-1]), Settings(upside_down=True))
+    assert plain.pupil and turned.pupil and plain.gaze_deg and turned.gaze_deg and plain.glints
+    assert (turned.mask[::-1, ::-1] == plain.mask).all() and turned.certainties == plain.certainties
+    assert (turned.pupil.x, turned.pupil.y) == pytest.approx((639 - plain.pupil.x, 399 - plain.pupil.y))
+    assert turned.gaze_deg == pytest.approx((-plain.gaze_deg[0], -plain.gaze_deg[1]))
+    assert np.allclose(turned.glints, [(639 - x, 399 - y) for x, y in plain.glints])
+
+
+@shipped
+@pytest.mark.parametrize("share", [0.16, 0.3, 0.7, 0.85])
+@pytest.mark.parametrize("shape", [(400, 640), (640, 400), (200, 200)])
+def test_an_eye_is_found_however_near_it_is(people, share, shape):
+    """Also where it is cut by the picture's edges, and fills the picture."""
+    picture = seen(people[1], 0.9)
+    assert picture.iris and picture.pupil
+    zoom = share * shape[1] / picture.iris[2]
+    x, y = (side / 2 - zoom * middle for side, middle in zip(shape[::-1], picture.iris[:2], strict=True))
+    way = np.array([[zoom, 0, x], [0, zoom, y]])
+    source = cv2.GaussianBlur(picture.image, None, 0.45 / zoom) if zoom < 1 else picture.image
+    reading = estimate(cv2.warpAffine(source, way, shape[::-1], borderMode=cv2.BORDER_REPLICATE))
+    assert reading.pupil and reading.iris, reading.why
+    centre = zoom * picture.pupil[0] + x, zoom * picture.pupil[1] + y
+    off = np.hypot(reading.pupil.x - centre[0], reading.pupil.y - centre[1])
+    assert off < max(0.04 * share * shape[1], 1.5)
+
+
+@shipped
+def test_reflections_are_found_where_the_renderer_put_them(people):
+    hits = found = there = 0
+    for one in people:
+        picture = seen(one, 1.0)
+        glints = np.array(estimate(picture.image).glints).reshape(-1, 2)
+        true = picture.glints[np.hypot(*(picture.glints - picture.iris[:2]).T) < 0.45 * picture.iris[2]]
+        apart = np.linalg.norm(glints[:, None] - true[None], axis=2) if len(glints) and len(true) else np.zeros((0, 0))
+        hits += int((apart.min(axis=0) < 4).sum()) if apart.size else 0
+        found += len(glints)
+        there += len(true)
+    assert there > 20 and hits > 0.7 * there and found < 2 * there
