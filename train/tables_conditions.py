@@ -224,7 +224,7 @@ def tables(work: Path, size: str) -> dict[str, str]:
         for line in LINES:
             rows.append([line.title, *BEFORE.get(line.title, ("", "", "")), *outcome(line).cells()])
             advance(1)
-    was = ["annotate before", "sure", "wrong"]
+    was = ["annotate before", "sure before", "wrong before"]
     head = ["pictures", *was, "segmentation, frame by frame", "annotate", "sure", "wrong"]
     return {"conditions": markdown(head, rows)}
 
