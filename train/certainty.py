@@ -240,7 +240,7 @@ def main() -> None:
 def _checked(at: int, name: str, shares: Floats, measures: Floats) -> dict[str, float]:
     """On strangers that nothing was fitted to."""
     sure, fits, far = told(name, shares), right(measures)[:, at], gross(measures)[:, at]
-    taken = sure >= SURE[name]
+    taken = sure >= SURE
     return {
         "readings": len(sure),
         "right": round(float(fits.mean()), 4),

@@ -16,10 +16,12 @@ from palestra.eyes.simulator import optics
 from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look, draw_camera, draw_person
 from palestra.metrics.angles import to_vectors
+from train.tables_annotate import NO_EYES
 from train.tables_people import profile, stranger
 
 Image = NDArray[Any]
 Rng = np.random.Generator
+NOTHING = 0.1
 FILLS = (cv2.BORDER_REPLICATE, cv2.BORDER_CONSTANT)  # what lies beyond what was drawn
 
 
@@ -143,9 +145,12 @@ def spoilt(one: Drawn, rng: Rng) -> Drawn:
 
 
 def picture(*number: int) -> Drawn:
-    """The stranger of that number, somehow."""
+    """The stranger of that number, somehow; one picture in ten shows no eye."""
     rng = stranger(*number)
     one = drawn(rng)
+    if rng.random() < NOTHING:
+        kind = NO_EYES[int(rng.integers(len(NO_EYES)))]
+        return Drawn(kind(rng, one.image))
     if one.iris is None:
         return replace(one, mask=None)
     return spoilt(placed(one, somehow(rng, one.iris.long)), rng)

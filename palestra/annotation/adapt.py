@@ -8,6 +8,7 @@ worse are not kept.
 import datetime
 import importlib.util
 import math
+import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from palestra.text import say
 
 SCRIPT = "palestra adapt"
 UNFINISHED = "weights in the making"  # on a card that nobody keeps
-FIRST_STEPS, SECOND_STEPS = 220, 120  # on labels alone, and with what is read for sure then
+FIRST_STEPS, SECOND_STEPS = 170, 90  # on labels alone, and with what is read for sure then
 LEAST_TO_SPLIT = 3
 OTHERS = 16  # pictures without a label that are learnt from
 ASKED = 40  # of which so many are read, to find those that are sure
@@ -127,6 +128,7 @@ def adapt(
 ) -> Adapted:
     """Train, compare, and keep the weights at `out` with their card and a picture of before and after."""
     require_torch()
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must not take the cores from other programs
     from palestra.annotation.device_training import Trainer
 
     began = time.perf_counter()

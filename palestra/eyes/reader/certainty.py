@@ -6,6 +6,7 @@ train/certainty.py, which is run again for every new network.
 """
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,21 +18,20 @@ from palestra.eyes.reader.checks import Check
 
 FILE = Path(__file__).parent / "eye_certainty.json"
 MASK, PUPIL, IRIS, GAZE = QUANTITIES = ("mask", "pupil", "iris", "gaze")
-# From here on a quantity is sure. A pupil is what most is built on, so that more is asked of it.
-SURE: Mapping[str, float] = {MASK: 0.8, PUPIL: 0.9, IRIS: 0.8, GAZE: 0.8}
+SURE = 0.8  # from here on a quantity is sure
 GATE = 0.1  # the share of a check below which nothing is sure, whatever else speaks for it
 UNSURE = 0.49  # and the certainty that it then has at most
 # What says nothing about a quantity: a gaze that is uncertain takes no pupil away.
 IGNORED: Mapping[str, frozenset[str]] = {
-    MASK: frozenset({"same gaze", "gaze spread", "pupil ratio", "iris ratio", "middles"}),
-    PUPIL: frozenset({"same gaze", "gaze spread", "iris seen", "iris filled", "lids even", "eye clear", "same eye"}),
-    IRIS: frozenset({"same gaze", "gaze spread", "lids even", "eye clear", "same eye"}),
-    GAZE: frozenset({"lids even", "eye clear", "same eye", "iris filled"}),
+    MASK: frozenset({"same gaze", "gaze spread"}),
+    PUPIL: frozenset({"same gaze", "gaze spread", "iris seen", "iris filled"}),
+    IRIS: frozenset({"same gaze", "gaze spread"}),
+    GAZE: frozenset({"iris filled"}),
 }
 FEATURES = ("there", "upright", "clear", "eye clear", "same iris", "same pupil", "same eye", "pupil seen", "iris seen",
             "middles", "iris ratio", "pupil ratio", "sizes", "pupil filled", "iris filled", "near", "lids even",
             "step", "focus", "small", "same gaze", "gaze spread")  # fmt: skip
-HINGES = (1.0, 0.5)  # each check counts by its share, and once more by what it has below the middle
+HINGES = (1.0, 0.75, 0.5)  # each check counts by its share, and more below these
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Curve:
     def certainty(self, shares: Mapping[str, float]) -> float:
         total = self.bias
         for name, weights in self.weights.items():
-            total += sum(weight * part for weight, part in zip(weights, hinged(shares.get(name, 1.0)), strict=True))
+            # An older fit has fewer hinges, and is read by while a new one is made.
+            total += sum(map(operator.mul, weights, hinged(shares.get(name, 1.0))))
         return float(np.interp(1 / (1 + np.exp(-np.clip(total, -50, 50))), self.raw, self.told))
 
 

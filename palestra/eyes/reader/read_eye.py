@@ -47,7 +47,7 @@ class Reading:
     checks: tuple[Check, ...] = ()  # what the certainties stand on
 
     def is_sure(self, quantity: str) -> bool:
-        return self.certainties[quantity] >= SURE[quantity]
+        return self.certainties[quantity] >= SURE
 
     @property
     def sure(self) -> bool:
@@ -161,7 +161,7 @@ def _with_reasons(found: Reading) -> Reading:
     """What was not found is not certain; and what is wrong with all that is not sure."""
     there = {"mask": True, "pupil": found.pupil is not None, "iris": found.iris is not None, "gaze": True}
     sure = {name: value if there[name] else 0.0 for name, value in found.certainties.items()}
-    why = [words for name in QUANTITIES if sure[name] < SURE[name] for words in certainties.reasons(name, found.checks)]
+    why = [words for name in QUANTITIES if sure[name] < SURE for words in certainties.reasons(name, found.checks)]
     return replace(found, certainties=sure, why=tuple(dict.fromkeys(why)))
 
 

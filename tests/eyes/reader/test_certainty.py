@@ -29,7 +29,7 @@ def test_what_is_worse_is_never_more_certain(shares, which, lower, quantity):
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_what_all_speaks_for_is_sure_and_what_any_check_rules_out_is_not(quantity):
     whole = [1.0] * len(FEATURES)
-    assert certainty_of(quantity, checks(whole)) >= SURE[quantity]
+    assert certainty_of(quantity, checks(whole)) >= SURE
     for at, name in enumerate(FEATURES):
         told = certainty_of(quantity, checks([0.0 if at == other else 1.0 for other in range(len(FEATURES))]))
         assert (told < 0.5) == (name not in IGNORED[quantity])
@@ -37,7 +37,7 @@ def test_what_all_speaks_for_is_sure_and_what_any_check_rules_out_is_not(quantit
 
 def test_a_gaze_that_is_uncertain_says_nothing_about_the_rest():
     poor = checks([0.0 if "gaze" in name else 1.0 for name in FEATURES])
-    assert [certainty_of(name, poor) >= SURE[name] for name in QUANTITIES] == [True, True, True, False]
+    assert [certainty_of(name, poor) >= SURE for name in QUANTITIES] == [True, True, True, False]
     assert reasons(GAZE, poor) == ("gaze uncertain",)
 
 
@@ -57,7 +57,7 @@ def test_certainties_were_true_of_strangers(quantity):
     checked = KNOWN["checked"][quantity]
     assert checked["readings"] >= 200
     assert checked["expected_calibration_error"] < 0.08
-    assert checked["right_among_sure"] >= SURE[quantity]
+    assert checked["right_among_sure"] >= SURE
     assert checked["far_off_among_sure"] <= (0 if quantity in ("mask", "pupil") else 0.01 * checked["readings"])
 
 
