@@ -85,6 +85,7 @@ beside_types = mkdir -p build; $(BIN)/mypy >$(TOLD) 2>&1 & types=$$!; trap 'kill
 bench: .venv/.tested system
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.worlds
+	$(BIN)/python -m benchmarks.forecast
 	$(BIN)/python -m benchmarks.stream $(ARGS)
 	$(BIN)/python -m benchmarks.starving --runs 5
 	$(BIN)/python -m benchmarks.table
@@ -103,6 +104,11 @@ SHIP = $(BIN)/python -m train.ship --commit "$$(git describe --always --dirty 2>
 
 build/paper/gaze.npz: | .venv/.tested
 	$(BIN)/python -m train.paper build/paper
+
+train-gaze-forecaster: train-%: | .venv/.tested
+	$(BIN)/python -m train.$(subst -,_,$*) --work $(WORK) --out $(BUILT)/$(subst -,_,$*).onnx
+	$(SHIP) $(BUILT)
+	rm -r $(WORK)
 
 train-gaze-%: build/paper/gaze.npz
 	$(BIN)/python -m train.gaze_$(subst -,_,$*) --data build/paper --out $(BUILT) --work $(WORK) --weights

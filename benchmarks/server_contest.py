@@ -23,7 +23,7 @@ from palestra.contest.storage.database import writing
 from palestra.records import Estimate
 
 METRICS = ("pe_deg", "p50_deg", "p95_deg", "mean_deg")
-HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
 RULES = """
 [contest]
 id = "bench"
@@ -72,9 +72,10 @@ def scored(name: str, team: int, value: float, draws: str) -> list[Body]:
     ]
 
 
-def fill(contest: Contest, teams: int, events: int) -> None:
-    """A log of so many events, appended as events are, a few thousand to a transaction."""
-    rng, draws = np.random.default_rng(1), draws_of(contest, teams)
+def fill(contest: Contest, teams: int, events: int, draws: list[str] | None = None) -> None:
+    """A log of so many events, appended as events are, a few thousand to a transaction; `draws`, where they are kept
+    already."""
+    rng, draws = np.random.default_rng(1), draws or draws_of(contest, teams)
     bodies: list[Body] = list(people(teams))
     number, written = 0, contest.state.seq
     while written < events:
@@ -96,7 +97,7 @@ def write(contest: Contest, bodies: list[Body]) -> None:
 
 def token_of(contest: Contest, account: str, scopes: tuple[str, ...] = ("read", "submit")) -> str:
     with writing(contest.engine) as connection:
-        return tokens.make(connection, "token", account, contest.now(), HOUR_MS, scopes, "bench")[0]
+        return tokens.make(connection, "token", account, contest.now(), DAY_MS, scopes, "bench")[0]
 
 
 def set_password(contest: Contest, account: str, name: str) -> None:

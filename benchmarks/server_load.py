@@ -51,6 +51,7 @@ class Viewer(asyncio.Protocol):
     def __init__(self, sent: bytes) -> None:
         self.sent, self.rest, self.opened = sent, b"", False
         self.seen: list[float] = []
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -65,9 +66,12 @@ class Viewer(asyncio.Protocol):
                 self.seen.append(time.time())
             self.opened = True  # the first is what the page shows when it is opened
 
+    def connection_lost(self, error: Exception | None) -> None:
+        self.lost.set_result(None)
+
 
 async def watch(address: Address, viewers: int, seconds: float, ready: Path) -> list[list[float]]:
-    """When each viewer of an event stream got each message, by the machine's clock."""
+    """When each viewer of an event stream got each message, by the machine's clock. It fails when one is cut off."""
     sent = f"GET {address.path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".encode()
     loop = asyncio.get_running_loop()
     all_of_them = [Viewer(sent) for _ in range(viewers)]
@@ -78,7 +82,9 @@ async def watch(address: Address, viewers: int, seconds: float, ready: Path) -> 
     while not all(viewer.opened for viewer in all_of_them):
         await asyncio.sleep(0.05)
     ready.write_text("ready")
-    await asyncio.sleep(seconds)
+    cut_off, _ = await asyncio.wait([viewer.lost for viewer in all_of_them], timeout=seconds)
+    if cut_off:
+        sys.exit(f"{sum(viewer.lost.done() for viewer in all_of_them)} of {viewers} viewers were cut off")
     for viewer in all_of_them:
         viewer.transport.close()
     return [viewer.seen for viewer in all_of_them]

@@ -205,8 +205,8 @@ def _report_memory(what: str, at_s: np.ndarray, used_mb: np.ndarray) -> None:
     warm = at_s >= at_s[-1] / 6
     slope = float(np.polyfit(at_s[warm], used_mb[warm], 1)[0]) * 3600
     middle = float(np.median(used_mb[warm]))
-    first, last = (float(np.median(part)) for part in np.array_split(used_mb[warm], 5)[::4])
-    found = f"{first:.0f} → {last:.0f} MB (first and last fifth), {slope:+.1f} MB an hour, most {used_mb.max():.0f} MB"
+    parts = " ".join(f"{np.median(part):.0f}" for part in np.array_split(used_mb, 6) if len(part))
+    found = f"{parts} MB (medians of sixths of the time), {slope:+.1f} MB an hour, most {used_mb.max():.0f} MB"
     say_whether(f"memory of the {what}", found, f"within {100 * FLAT:.0f} % an hour", slope <= FLAT * middle)
 
 

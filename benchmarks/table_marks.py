@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from benchmarks.server_contest import HOUR_MS, serving
+from benchmarks.server_contest import DAY_MS, serving
 from palestra.contest.accounts import tokens as keys
 from palestra.contest.contest import Contest
 from palestra.contest.log import chain
@@ -111,7 +111,7 @@ def _told(contest: Contest) -> dict[str, str]:
         for by, body in said:
             chain.append(connection, [body], by, contest.now())
         made = {
-            name: keys.make(connection, "token", name, contest.now(), HOUR_MS, ("read", "judge"), "bench")[0]
+            name: keys.make(connection, "token", name, contest.now(), DAY_MS, ("read", "judge"), "bench")[0]
             for name in ("hugo", "rolf")
         }
     contest.engine.dispose()

@@ -78,7 +78,7 @@ def show_result(track: Track, result: Result, json: bool) -> None:
         [
             ("▸ " if metric is track.ranks else "  ") + metric.name,
             *estimate(result.metrics[metric.name], metric),
-            metric.title,
+            str(metric.title),
         ]
         for metric in track.metrics
     ]

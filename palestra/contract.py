@@ -61,7 +61,7 @@ def _told(track: Track) -> Iterator[Track]:
 def _check(track: Track, data: Path) -> None:
     named = "its id is kebab-case and ends in a version, as blink-count-v1"
     _require(track, bool(ID.fullmatch(track.id)), named, "id", f"Call it {_as_id(track.id)!r}, perhaps.")
-    _require(track, bool(track.title.strip()), "it has a title", "title", "Say in a few words what it is.")
+    _require(track, bool(str(track.title).strip()), "it has a title", "title", "Say in a few words what it is.")
     _require(track, bool(track.metrics), "it has at least one metric", "metrics", "The first one ranks.")
     names = [metric.name for metric in track.metrics]
     _require(track, len(set(names)) == len(names), "the names of its metrics differ", "metrics", "Rename one.")

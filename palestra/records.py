@@ -161,8 +161,7 @@ class Metric:
     unit: str  # "deg", "" for a share
     better: Literal["lower", "higher"]
     reduce: Callable[[pl.DataFrame, Draws], NDArray[np.float64]]  # one number per resample
-    title: str = ""
-    title_zh: str = ""
+    title: Text = ""
 
 
 @dataclass(frozen=True)
@@ -315,7 +314,7 @@ class Track:
     """
 
     id: str
-    title: str
+    title: Text
     trials: Callable[[Path], pl.DataFrame]  # public: what a contestant may know
     truth: Callable[[Path], pl.DataFrame]  # hidden: joined in scoring/score.py and nowhere else
     score: Callable[[pl.DataFrame], pl.DataFrame]  # truth and answers joined; row-wise, so it is called in chunks
@@ -333,7 +332,6 @@ class Track:
     display: Display = Display()
     study: Study | None = None  # how its labelled samples are learnt from and tested on, for `palestra bench`
     settings: RuleSettings | None = None
-    title_zh: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.units, str):  # one name is an easy slip, and would be taken for a tuple of letters

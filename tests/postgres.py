@@ -94,6 +94,12 @@ class Cluster:
     def address(self) -> str:
         return f"postgresql://palestra@/postgres?host={self._folder}"
 
+    @property
+    def process(self) -> int:
+        """The first of its processes, which starts the others."""
+        assert self._server is not None
+        return self._server.pid
+
     def __enter__(self) -> "Cluster":
         try:
             self._make()

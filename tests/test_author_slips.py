@@ -52,6 +52,10 @@ from dataclasses import replace
 TRACK = replace(TRACK, dataset=Dataset(make=make))
 """
 LAST = "    files=FileAnswers(answers, write_table),\n)\n"
+PLAUSIBLE = """from dataclasses import replace
+from palestra.records import Plausible
+TRACK = replace(TRACK, files=replace(TRACK.files, plausible={}))
+"""
 BLANK = 'blank=lambda trials: trials.select("trial", x_cm=pl.lit(0.0)),'
 SCORE = 'return rows.with_columns(error=(pl.col("x_cm") - pl.col("truth_x_cm")).abs())'
 READ = 'return read_table(file, key="trial", columns={"x_cm": pl.Float64}, expected=trials)'
@@ -153,6 +157,21 @@ SLIPS = [
          "`blank` has every trial once", 'Begin with trials.select("trial", …)'),
     Slip("a template without trials", BLANK, BLANK.replace('"trial", ', ""), "blank=lambda",
          "expected `trial` among them", "Keep the column `trial`"),
+    *(Slip(f"{what} in the place of what is plausible, by {word}", LAST, LAST + PLAUSIBLE.format(new),
+           "plausible=", found, remedy, word=word)
+      for what, new, found, remedy in (
+          ("a function", "lambda rows: True", "expected plausible=Plausible(…)", "Write plausible=Pl"),
+          ("one truth for all", "Plausible(lambda rows: True, 'x')",
+           "plausible returned True, expected a column", "Compare a column of the rows"),
+          ("a column that is not there", "Plausible(lambda rows: rows['y'] > 0, 'x')",
+           '"y" not found', "Name a column that the table has"),
+      )
+      for word in ("check", "score", "validate")),
+    Slip("a number in the place of what no answer costs", 'missing={"error": 50}', "missing=50", "missing=50",
+         "expected scores by their columns, or a function missing(rows)", 'Write missing={"error": …}'),
+    Slip("a title that is none", 'title="Example"', "title=7", "title=7", "expected a text", "Put it in quotes, or"),
+    Slip("a metric's title that is none", '"mean_error", unit="cm"', '"mean_error", title=7, unit="cm"', "title=7",
+         "expected a text", "Put it in quotes, or"),
     Slip("a lambda that other processes cannot be sent", LAST, LAST + PLAN, "write=lambda",
          "can be sent to another process", "Use functools.partial with a function of the module"),
     # Streams
@@ -308,6 +327,18 @@ def test_a_slip_in_a_part_of_a_data_set_is_told_whichever_process_writes_it(fold
     ran = cli("make", track_id, folder / "made")
     assert ran.code == 1 and not any(word in ran.err for word in TRACEBACK)
     assert f"{track_id}: {file}:{line_of(file, '1 / 0')}: write_part fails with ZeroDivisionError" in ran.err
+
+
+def test_a_part_that_other_processes_cannot_be_sent_is_named_by_make_before_any_work(folder, cli):
+    track_id, place = slipped(folder, LAST, LAST + PLAN)
+    ran = cli("make", track_id, folder / "made")
+    file = Path(place.rpartition(":")[0])
+    assert (
+        ran.code == 1
+        and f"{track_id}: {file}:{line_of(file, 'write=lambda')}: the `write` of the part 'all'" in ran.err
+    )
+    assert "Define it at the top level of a module" in ran.err
+    assert not any(word in ran.err for word in TRACEBACK) and not (folder / "made").exists()
 
 
 def test_a_slip_in_a_folder_of_data_is_told_by_check_and_score_alike(folder, cli):

@@ -7,7 +7,7 @@ import typer
 
 from palestra import registry
 from palestra.cli import app
-from palestra.contest.rules import reader
+from palestra.contest.rules import reader, template
 from tests import ROOT
 
 PAGES = [
@@ -92,7 +92,7 @@ def test_what_the_readmes_submit_to_is_what_they_begin(name):
     text = (ROOT / name).read_text()
     (track,) = re.findall(r"^palestra contest init contest\.toml --track (\S+)", text, re.M)
     (phase,) = re.findall(r"^palestra submit http://127\.0\.0\.1:8765 (\S+)", text, re.M)
-    rules = reader.parse(reader.template([track], 1_660_000_000_000, "UTC"), "contest.toml")
+    rules = reader.parse(template([track], 1_660_000_000_000, "UTC"), "contest.toml")
     assert [one.id for one in rules.phases] == [phase]
     assert text.index("palestra contest init contest.toml") < text.index("palestra submit http")
     assert f"--data {rules.phases[0].data} " in text

@@ -93,7 +93,7 @@ def test_the_same_id_twice_is_refused(folder):
 def test_a_file_named_as_another_track_does_not_take_its_place(folder):
     (folder / "near_eye_gaze_v1.py").write_text("from palestra.tracks.gaze_prediction.v1 import TRACK\n")
     assert "Several tracks" in registry.broken()["gaze-prediction-v1"]
-    assert registry.track("near-eye-gaze-v1").title == "Near-eye gaze with calibration"
+    assert str(registry.track("near-eye-gaze-v1").title) == "Near-eye gaze with calibration"
 
 
 def test_a_package_brings_a_track_by_its_entry_point(package):

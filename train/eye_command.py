@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,7 +56,7 @@ def run(
     asked = vars(parser.parse_args())
     work, out = asked.pop("work"), asked.pop("out")
     out.parent.mkdir(parents=True, exist_ok=True)
-    settings, began = type(usual)(**asked, widths=usual.widths), time.perf_counter()
+    settings, began = replace(usual, **asked), time.perf_counter()
     network, checked = train(settings, work)
     took_s = round(time.perf_counter() - began, 1)
     write(network, out)

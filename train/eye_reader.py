@@ -3,25 +3,26 @@
     python -m train.eye_reader --work FOLDER --out OUT/eye_reader.onnx
 
 It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
-pictures without an eye, with two, or in pieces, so that it can say that it does not know. It keeps
-FOLDER/reader-SEED.pt after every 150 batches; started again, it goes on from there.
+pictures without an eye, with two, or in pieces, so that it can say that it does not know. A larger network learns
+first, for half of the time; the one that is shipped then learns from the same pictures, and from what the larger one
+says of them. Both keep their state in FOLDER after every 150 batches; started again, they go on from there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palestra.eyes.reader.torch_network import Reader
+from palestra.eyes.reader.torch_network import Reader, to_onnx
 from train import eye_command
 from train.eye_world import (
-    HEIGHT,
-    WIDTH,
+    Framing,
     Spoiling,
     World,
     angles,
+    framed,
     moved,
     normalised,
     nothing_there,
@@ -30,66 +31,108 @@ from train.eye_world import (
 )
 from train.learning import DEVICE, learn, on
 
-WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, on pictures that are drawn and spoilt as it learns"
+WHAT = "A small U-Net of 200 × 320 pixels with a head for facts, taught by the drawn world and by a larger one"
+SQUINTS = 0.12  # share of pictures
 
 
 @dataclass(frozen=True)
 class Settings(eye_command.Settings):
     without: float = 0.14  # share of pictures that do not show one eye
+    teacher_s: float = 0.0  # how long the larger network learns, before train_s begin
+    teacher_widths: tuple[int, ...] = ()
+    heed: float = 0.5  # how much what the larger one says counts, beside what is true
 
 
-USUAL = Settings(people=4096, steps=4500, train_s=340.0, decay=1e-2, widths=(32, 48, 80, 112, 128))
-SMALL = Settings(people=4, batch=4, steps=2, epoch=1, train_s=1e6, decay=1e-2, widths=(8, 8, 8, 8, 8))
+USUAL = Settings(
+    people=4096,
+    steps=30_000,
+    train_s=450.0,
+    decay=1e-2,
+    widths=(16, 32, 64, 112, 128),
+    teacher_s=450.0,
+    teacher_widths=(32, 64, 112, 160, 192),
+)
+SMALL = Settings(
+    people=4,
+    batch=4,
+    steps=2,
+    epoch=1,
+    train_s=1e6,
+    decay=1e-2,
+    widths=(8, 8, 8, 8, 8),
+    teacher_s=1e6,
+    teacher_widths=(8, 16, 8, 8, 8),
+)
+
+
+SPOILING, FRAMING = Spoiling(), Framing()
+SHOWN = 0.35  # of its iris, from which on an eye is in a picture; below, whether it is one is not asked
 
 
 def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
-    """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, and whether that is a left one."""
-    drawn = moved(world, world.batch(settings.batch), SPOILING)
-    instead = nothing_there(world, drawn)
+    """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, whether a left one, and how surely."""
+    drawn = moved(world, world.batch(settings.batch), FRAMING)
     one = world.uniform(0, 1, settings.batch) >= settings.without
-    image = spoilt(world, torch.where(one[:, None, None], drawn.image, instead), SPOILING)
+    others = (~one).nonzero()[:, 0]
+    drawn.image[others] = nothing_there(world, drawn.image[others])
+    image = spoilt(world, drawn.image, SPOILING)
+    image, drawn = framed(world, image, drawn, FRAMING)
     mask = torch.where(one[:, None, None], drawn.mask, torch.zeros_like(drawn.mask))
-    return normalised(image), mask.long(), angles(drawn.axis), drawn.opening.clamp(0, 1), one.float(), drawn.left
-
-
-SPOILING = Spoiling()
+    clear = ~one | (drawn.shown >= SHOWN)
+    opening = drawn.opening.clamp(0, 1)
+    return normalised(image), mask.long(), angles(drawn.axis), opening, one.float(), drawn.left, clear.float()
 
 
 def loss_of(told: tuple[Tensor, Tensor], taught: tuple[Tensor, ...]) -> Tensor:
     logits, facts = told[0].float(), told[1].float()
-    mask, angles, opening, one, left = taught
+    mask, angles, opening, one, left, clear = taught
     picture = functional.cross_entropy(logits, mask) + 0.5 * (1 - overlap(logits.softmax(1), mask).mean())
     off = ((facts[:, :2] - angles) ** 2).sum(1)
-    seen = one * (opening > 0.25)
+    there = one * clear
+    seen = there * (opening > 0.25)
     gaze = (seen * (off * torch.exp(-facts[:, 2]) / 2 + facts[:, 2])).sum() / seen.sum().clamp(min=1)
-    known = functional.binary_cross_entropy_with_logits(facts[:, 3], one)
-    lids = (one * functional.binary_cross_entropy_with_logits(facts[:, 4], opening, reduction="none")).mean()
-    side = (one * functional.binary_cross_entropy_with_logits(facts[:, 5], left, reduction="none")).mean()
+
+    def told_apart(column: int, truth: Tensor, weight: Tensor) -> Tensor:
+        each = functional.binary_cross_entropy_with_logits(facts[:, column], truth, reduction="none")
+        return (weight * each).mean()
+
+    known, lids, side = told_apart(3, one, clear), told_apart(4, opening, there), told_apart(5, left, there)
     return picture + 0.05 * gaze + 0.2 * known + 0.2 * lids + 0.1 * side
+
+
+def heeded(told: tuple[Tensor, Tensor], larger: tuple[Tensor, Tensor], taught: tuple[Tensor, ...]) -> Tensor:
+    """How far a network is from what a larger one says of the same pictures: classes, and where the eye looks."""
+    mine, hers = (logits.float().log_softmax(1) for logits in (told[0], larger[0]))
+    classes = (hers.exp() * (hers - mine)).sum(1).mean()
+    seen = taught[3] * taught[5] * (taught[2] > 0.25)
+    off = ((told[1][:, :2].float() - larger[1][:, :2].float()) ** 2).sum(1)
+    gaze = (seen * off * torch.exp(-told[1][:, 2].float().detach()) / 2).sum() / seen.sum().clamp(min=1)
+    return classes + 0.05 * gaze
 
 
 def overlap(shares: Tensor, mask: Tensor) -> Tensor:
     """(4,) soft overlap of each class over the batch."""
-    wanted = functional.one_hot(mask, 4).movedim(3, 1).float()
-    both = (shares * wanted).sum((0, 2, 3))
-    return (2 * both + 1) / (shares.sum((0, 2, 3)) + wanted.sum((0, 2, 3)) + 1)
+    parts = [mask == part for part in range(4)]
+    both = torch.stack([(shares[:, part] * there).sum() for part, there in enumerate(parts)])
+    wanted = torch.stack([there.sum() for there in parts])
+    return (2 * both + 1) / (shares.sum((0, 2, 3)) + wanted + 1)
 
 
 @torch.no_grad()
 def tested(network: nn.Module, world: World, settings: Settings, batches: int = 8) -> dict[str, float]:
     """How well it does on people that it does not know."""
     counts = torch.zeros(4, 4, device=DEVICE)
-    off, right, total = [], 0.0, 0
+    off, right, total = [], 0.0, 0.0
     for _ in range(batches):
-        pictures, mask, angles, opening, one, _ = lesson(world, settings)
+        pictures, mask, angles, opening, one, _, clear = lesson(world, settings)
         logits, facts = network(pictures)
-        there = one > 0
+        there = one * clear > 0
         pairs = 4 * mask[there] + logits[there].argmax(1)
         counts += torch.bincount(pairs.flatten(), minlength=16).view(4, 4)
         apart = (facts[:, :2].float() - angles).norm(dim=1)[there & (opening > 0.25)]
         off.append(torch.rad2deg(apart))
-        right += float(((facts[:, 3] > 0) == there).float().sum())
-        total += len(one)
+        right += float((clear * ((facts[:, 3] > 0) == (one > 0))).sum())
+        total += float(clear.sum())
     hit = counts.diagonal()
     each = hit / (counts.sum(0) + counts.sum(1) - hit)
     axis = float(torch.cat(off).median())
@@ -100,30 +143,36 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
     """The network, and how well it does on people left out."""
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    world, others = world_and_others(settings.people, settings.seed, DEVICE)
-    network = on(Reader(settings.widths))
+    world, others = world_and_others(settings.people, settings.seed, DEVICE, squints=SQUINTS, hard=True)
     lesson(world, settings)  # compiles, which is not training
 
-    def loss() -> Tensor:
-        pictures, *taught = lesson(world, settings)
-        with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-            told = network(pictures.contiguous(memory_format=torch.channels_last))
-        return loss_of(told, tuple(taught))
+    def learnt(name: str, widths: tuple[int, ...], train_s: float, larger: Reader | None) -> Reader:
+        network = on(Reader(widths))
 
-    def check() -> str:
-        return eye_command.told(tested(network, others, settings))
+        def loss() -> Tensor:
+            pictures, *taught = lesson(world, settings)
+            pictures = pictures.contiguous(memory_format=torch.channels_last)
+            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+                told = network(pictures)
+                with torch.no_grad():
+                    hers = larger(pictures) if larger else None
+            true = loss_of(told, tuple(taught))
+            return true + settings.heed * heeded(told, hers, tuple(taught)) if hers else true
 
-    learn(network, loss, settings.schedule, check, work / f"reader-{settings.seed}.pt")
+        def check() -> str:
+            return eye_command.told(tested(network, others, settings))
+
+        schedule = replace(settings, train_s=train_s).schedule
+        learn(network, loss, schedule, check, work / f"{name}-{settings.seed}.pt")
+        return network
+
+    larger = learnt("larger", settings.teacher_widths, settings.teacher_s, None) if settings.teacher_s else None
+    network = learnt("reader", settings.widths, settings.train_s, larger)
     return network, tested(network, others, settings)
 
 
 def write(network: Reader, file: Path) -> None:
-    """For onnxruntime, any number of pictures at a time."""
-    example = torch.zeros(2, 1, HEIGHT, WIDTH)
-    names = {"input_names": ["pictures"], "output_names": ["logits", "facts"]}
-    some = {name: {0: "n"} for name in ("pictures", "logits", "facts")}
-    plain = network.cpu().eval().to(memory_format=torch.contiguous_format)
-    torch.onnx.export(plain, (example,), str(file), dynamo=False, opset_version=17, dynamic_axes=some, **names)
+    file.write_bytes(to_onnx(network.cpu().to(memory_format=torch.contiguous_format)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palestra.eyes.simulator import torch_renderer
+from palestra.eyes.simulator import torch_conditions, torch_renderer
 from palestra.eyes.simulator.people import Census, draw_profiles, scaled
-from palestra.eyes.simulator.renderer import Renderer
+from palestra.eyes.simulator.renderer import IRIS, Renderer
 from palestra.eyes.simulator.scene import DIM_CD_M2, draw_camera, draw_person
 
 PEOPLE_SEED = 20_200_525
@@ -45,13 +45,21 @@ class Drawn:
     axis: Tensor  # (n, 3) optical axis as the camera sees it: x to the picture's right, y up, z to the camera
     opening: Tensor  # (n,)
     left: Tensor  # (n,) 1 where the nasal corner is at the picture's left, 0 where it is mirrored
+    iris: Tensor  # (n, 2) where the pupil's middle is, -1 … 1 along each side of the picture
+    shown: Tensor  # (n,) how much of the iris that was seen at first is still in the picture
 
 
 class World:
     """Some thousand people, each before a device of their own, on one card."""
 
-    def __init__(self, people: int, device: str, seed: int = 0, compiled: bool = True) -> None:
-        """Compiled, pictures are drawn eight times as fast, after three quarters of a minute: for those that train."""
+    def __init__(
+        self, people: int, device: str, seed: int = 0, compiled: bool = True, squints: float = 0.0, hard: bool = False
+    ) -> None:
+        """Compiled, pictures are drawn eight times as fast, after three quarters of a minute: for those that train.
+
+        `squints` is a share of pictures; `hard` ones are under the conditions of torch_conditions.
+        """
+        self._squints, self._hard = squints, hard
         profiles = draw_profiles(scaled(CENSUS, people), np.random.default_rng([PEOPLE_SEED, seed]))
         jobs = [(profile, [PEOPLE_SEED, seed, i]) for i, profile in enumerate(profiles)]
         with ProcessPoolExecutor() as pool:
@@ -83,15 +91,21 @@ class World:
         awake = (0.88 + 0.12 * self.normal(count)).clamp(0.4, 1.05)
         opening = torch.where(kind < 0.65, awake, torch.where(kind < 0.9, self.uniform(0.2, 0.95, count), 0.0))
         opening = torch.where(kind >= 0.9, self.uniform(0.0, 0.2, count), opening)
+        opening = torch.where(kind < self._squints, self.uniform(0.15, 0.45, count), opening)
         return torch_renderer.Looks(plate, gaze, pupil, opening)
 
     @torch.no_grad()
     def batch(self, count: int) -> Drawn:
         looks = self.looks(count)
         pictures = self._render(self.plates, looks)
-        return Drawn(
-            pictures.image, pictures.mask, looks.gaze, self._axis(looks), looks.opening, torch.ones_like(looks.opening)
-        )
+        image, all_of_it = pictures.image, torch.ones_like(looks.opening)
+        if self._hard:
+            lids = ((line + 0.5) / 2 - 0.5 for line in (pictures.upper_px, pictures.lower_px))
+            image = torch_conditions.varied(torch_conditions.Scene(image, pictures.mask, *lids), self)
+        size = torch.tensor([WIDTH, HEIGHT], device=image.device)
+        iris = (pictures.pupil_px + 0.5) / size - 1
+        axis = self._axis(looks)
+        return Drawn(image, pictures.mask, looks.gaze, axis, looks.opening, all_of_it, iris, all_of_it)
 
     def _axis(self, looks: torch_renderer.Looks) -> Tensor:
         number = {name: self.plates.numbers[looks.plate, i] for i, name in enumerate(torch_renderer.NUMBERS)}
@@ -111,10 +125,12 @@ def world_and_others(
     seed: int,
     device: str,
     kind: type[SomeWorld] = World,  # type: ignore[assignment]
+    **more: float,
 ) -> tuple[SomeWorld, SomeWorld]:
     """A world to learn from, and other people in it to see how well that goes."""
     began = time.monotonic()
-    world, others = kind(people, device, 2 * seed + 1), kind(max(people // 16, 4), device, 2 * seed + 2, False)
+    world = kind(people, device, 2 * seed + 1, **more)  # type: ignore[arg-type]
+    others = kind(max(people // 16, 4), device, 2 * seed + 2, False, **more)  # type: ignore[arg-type]
     print(f"{len(world.plates) + len(others.plates)} people painted in {time.monotonic() - began:.0f} s", flush=True)
     return world, others
 
@@ -133,31 +149,43 @@ def angles(vectors: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Spoiling:
-    """How far pictures are moved and spoilt, so that a network learns eyes and not one headset."""
+    """How far pictures are spoilt, so that a network learns eyes and not one headset."""
 
-    turn_deg: float = 12.0
-    smallest: float = 0.6
-    largest: float = 1.5
-    shift: float = 0.16  # of the picture
     gamma: float = 0.5  # natural logarithm, both ways
     contrast: float = 0.55
     blur_px: float = 1.6
     noise: float = 7.0
 
 
+@dataclass(frozen=True)
+class Framing:
+    """How far pictures are moved, and how much of a picture may be a margin around it."""
+
+    turn_deg: float = 15.0
+    usual: tuple[float, float] = (0.6, 1.5)  # sizes of most pictures; an iris is 0.27 of the width at 1
+    wide: tuple[float, float] = (0.4, 3.2)  # … and of the others: irises from 0.11 to 0.87 of the width
+    others: float = 0.4  # share of these
+    shift: float = 0.2  # of the picture
+    margins: float = 0.5  # share of pictures with margins
+    inner: float = 0.3  # the smallest side of a picture within its margins
+
+
 @torch.no_grad()
-def moved(world: World, drawn: Drawn, spoiling: Spoiling) -> Drawn:
+def moved(world: World, drawn: Drawn, framing: Framing) -> Drawn:
     """Turned, made larger or smaller, shifted and mirrored at random: picture, mask and the axis together."""
     count = len(drawn.image)
-    turn = torch.deg2rad(world.uniform(-1, 1, count) * spoiling.turn_deg)
-    size = torch.exp(world.uniform(math.log(spoiling.smallest), math.log(spoiling.largest), count))
+    turn = torch.deg2rad(world.uniform(-1, 1, count) * framing.turn_deg)
+    usual, wide = (torch.exp(world.uniform(*map(math.log, sizes), count)) for sizes in (framing.usual, framing.wide))
+    size = torch.where(world.uniform(0, 1, count) < framing.others, wide, usual)
     squeeze = torch.exp(0.08 * world.normal(count))
     side = torch.where(world.uniform(0, 1, count) < 0.5, -1.0, 1.0)
-    shift = world.uniform(-spoiling.shift, spoiling.shift, count, 2) * 2
+    # Of an eye that fills the picture the iris stays in sight: the larger, the nearer to it is the new middle.
+    middle = drawn.iris * (size - 1).clamp(0, 1)[:, None]
+    shift = middle + world.uniform(-framing.shift, framing.shift, count, 2) * 2 / size.clamp(min=1)[:, None]
     ratio = WIDTH / HEIGHT
     cosine, sine = turn.cos() / size, turn.sin() / size
     # From places in the new picture to places in the old one, both counted -1 … 1 along each side.
-    across = torch.stack([side * cosine * squeeze, -side * sine / ratio, side * shift[:, 0]], 1)
+    across = torch.stack([side * cosine * squeeze, -side * sine / ratio, shift[:, 0]], 1)
     down = torch.stack([sine * ratio * squeeze, cosine, shift[:, 1]], 1)
     grid = functional.affine_grid(torch.stack([across, down], 1), [count, 1, HEIGHT, WIDTH], align_corners=False)
     image = functional.grid_sample(drawn.image[:, None], grid, padding_mode="border", align_corners=False)[:, 0]
@@ -166,7 +194,51 @@ def moved(world: World, drawn: Drawn, spoiling: Spoiling) -> Drawn:
     x = x * side
     # The picture turns the other way round than the grid that it is read with.
     axis = torch.stack([x * turn.cos() - y * turn.sin(), x * turn.sin() + y * turn.cos(), z], 1)
-    return Drawn(image, mask.to(torch.uint8), drawn.gaze, axis, drawn.opening, (side > 0).float())
+    before = (drawn.mask >= IRIS).sum((1, 2)) * size**2 / squeeze
+    shown = torch.where(before > 0, (mask >= IRIS).sum((1, 2)) / before.clamp(min=1), 1.0).clamp(max=1)
+    return Drawn(
+        image,
+        mask.to(torch.uint8),
+        drawn.gaze,
+        axis,
+        drawn.opening,
+        (side > 0).float(),
+        drawn.iris,
+        drawn.shown * shown,
+    )
+
+
+@torch.no_grad()
+def framed(world: World, image: Tensor, drawn: Drawn, framing: Framing) -> tuple[Tensor, Drawn]:
+    """Some pictures as parts of a window that is wider or higher than they are: smeared, mirrored, black or grey there.
+
+    What is in the margins belongs to no eye, also where it looks like one.
+    """
+    count, device = len(image), image.device
+    narrow = world.uniform(framing.inner, 1.0, count)
+    other = world.uniform(0.8, 1.0, count)
+    upright = world.uniform(0, 1, count) < 0.5
+    half = torch.stack([torch.where(upright, narrow, other), torch.where(upright, other, narrow)], 1)
+    half = torch.where((world.uniform(0, 1, count) < framing.margins)[:, None], half, 1.0)
+    middle = (1 - half) * world.uniform(-1, 1, count, 2) * (world.uniform(0, 1, count, 1) < 0.5)
+    x = ((torch.arange(WIDTH, device=device) + 0.5) / WIDTH * 2 - 1)[None] - middle[:, :1]
+    y = ((torch.arange(HEIGHT, device=device) + 0.5) / HEIGHT * 2 - 1)[None] - middle[:, 1:]
+    inside = (x.abs() <= half[:, :1])[:, None, :] & (y.abs() <= half[:, 1:])[:, :, None]
+    kind = world.uniform(0, 1, count)[:, None]
+    places = []
+    for off, reach, centre in ((x, half[:, :1], middle[:, :1]), (y, half[:, 1:], middle[:, 1:])):
+        # Every 2 × reach the picture turns back: 0 … 4 × reach, and from there as it came.
+        there = (off + reach).remainder(4 * reach)
+        back = torch.where(there > 2 * reach, 4 * reach - there, there) - reach
+        places.append(torch.where(kind < 0.4, torch.maximum(torch.minimum(off, reach), -reach), back) + centre)
+    grid = torch.stack([places[0][:, None, :].expand(-1, HEIGHT, -1), places[1][:, :, None].expand(-1, -1, WIDTH)], -1)
+    seen = functional.grid_sample(image[:, None], grid, padding_mode="border", align_corners=False)[:, 0]
+    level = torch.where(kind < 0.85, 0.0, world.uniform(0, 255, count)[:, None])[:, :, None]
+    seen = torch.where(inside | (kind < 0.7)[:, :, None], torch.where(inside, image, seen), level)
+    mask = drawn.mask * inside
+    before = (drawn.mask >= IRIS).sum((1, 2))
+    shown = torch.where(before > 0, (mask >= IRIS).sum((1, 2)) / before.clamp(min=1), 1.0)
+    return seen, replace(drawn, mask=mask, shown=drawn.shown * shown)
 
 
 @torch.no_grad()
@@ -222,10 +294,11 @@ def _streaks(world: World, count: int, most: int = 5) -> Tensor:
 
 
 @torch.no_grad()
-def nothing_there(world: World, drawn: Drawn) -> Tensor:
-    """Pictures (n, 200, 320) that do not show one eye."""
-    image = drawn.image
+def nothing_there(world: World, image: Tensor) -> Tensor:
+    """Pictures (n, 200, 320) that do not show one eye, made of such that do."""
     count = len(image)
+    if not count:
+        return image
     soft = functional.interpolate(world.normal(count, 1, 7, 11), (HEIGHT, WIDTH), mode="bicubic", align_corners=False)[
         :, 0
     ]

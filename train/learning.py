@@ -69,12 +69,13 @@ def learn(
                   flush=True)  # fmt: skip
             _keep(network, optimizer, kept, step, spent_s)
     network.eval()
-    _keep(network, optimizer, kept, step, spent_s)
+    _keep(network, None, kept, step, spent_s)  # who is done needs two thirds of it no longer
     print(f"{kept.stem}: done, {check()}", flush=True)
 
 
-def _keep(network: nn.Module, optimizer: torch.optim.Optimizer, kept: Path, step: int, spent_s: float) -> None:
-    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "spent_s": spent_s}
+def _keep(network: nn.Module, optimizer: torch.optim.Optimizer | None, kept: Path, step: int, spent_s: float) -> None:
+    momenta = optimizer.state_dict() if optimizer else None
+    state = {"network": network.state_dict(), "optimizer": momenta, "step": step, "spent_s": spent_s}
     kept.parent.mkdir(parents=True, exist_ok=True)
     torch.save(state, kept.with_suffix(".new"))
     kept.with_suffix(".new").replace(kept)
@@ -85,5 +86,6 @@ def _resumed(network: nn.Module, optimizer: torch.optim.Optimizer, kept: Path) -
         return 0, 0.0
     state = torch.load(kept, map_location=DEVICE, weights_only=True)
     network.load_state_dict(state["network"])
-    optimizer.load_state_dict(state["optimizer"])
+    if state["optimizer"]:
+        optimizer.load_state_dict(state["optimizer"])
     return int(state["step"]), float(state["spent_s"])

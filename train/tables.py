@@ -1,6 +1,6 @@
 """The tables of docs/eye.md and docs/annotate.md: what was published, what solutions come to here, how fast they are.
 
-    python -m train.tables [--only gaze segmentation near-eye hard speed small annotate framings]
+    python -m train.tables [--only gaze forecast segmentation near-eye hard conditions speed small annotate framings]
 
 Each table is printed and put into the page, between two marks that name it. Answers to the test split were made where
 the GPU was and lie in docs/predictions; here they are scored, as `palestra score` does. Scores are written on the model
@@ -20,6 +20,8 @@ Section = Callable[[Path, str], dict[str, str]]  # where data is made, its size 
 def sections() -> dict[str, Section]:
     from train import (
         tables_annotate,
+        tables_conditions,
+        tables_forecast,
         tables_framings,
         tables_gaze,
         tables_hard,
@@ -31,9 +33,11 @@ def sections() -> dict[str, Section]:
 
     return {
         "gaze": tables_gaze.tables,
+        "forecast": tables_forecast.tables,
         "segmentation": tables_segmentation.tables,
         "near-eye": tables_near_eye.tables,
         "hard": tables_hard.tables,
+        "conditions": tables_conditions.tables,
         "speed": tables_speed.tables,
         "small": tables_small.tables,
         "annotate": tables_annotate.tables,

@@ -29,6 +29,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "study.pieces": ("data",), "study.samples": ("data", "pieces"), "study.judge": ("tested", "learnt"),
     "settings.configure": ("values",),
 }  # fmt: skip
+PLAUSIBLE = "files.plausible"  # a record with a function of its own
 TABLES = ("trials", "truth", "score", "blank", "files.read")  # what these return has a row per trial
 
 
@@ -55,6 +56,8 @@ class Guarded:
             raise Slip(self._told(error)) from error
         if self.field in TABLES:
             self._require_table(found)
+        elif self.field == PLAUSIBLE:
+            self._require_column(found, given[0])
         return found
 
     def _told(self, error: BaseException) -> str:
@@ -77,6 +80,15 @@ class Guarded:
             what = f"{self.field} returned a table with the columns {columns}, expected `trial` among them"
             raise Slip(told(self.track, self.place, what, f"Keep the column `trial`. {again(self.track)}"))
 
+    def _require_column(self, found: Any, rows: Any) -> None:
+        import polars as pl
+
+        if isinstance(found, pl.Series) and found.dtype == pl.Boolean and len(found) == len(rows):
+            return
+        what = f"plausible returned {clip(found)}, expected a column that is true or false for each of {len(rows)} rows"
+        remedy = f'Compare a column of the rows, as in rows["x"].is_between(0, 1). {again(self.track)}'
+        raise Slip(told(self.track, self.place, what, remedy))
+
 
 def guarded(track: Track, home: Home) -> Track:
     """The same track, its functions guarded."""
@@ -92,6 +104,11 @@ def guarded(track: Track, home: Home) -> Track:
             changes[facet] = dataclasses.replace(holder, **{inner: shell})
         else:
             changes[inner] = shell
+    if (files := changes.get("files", track.files)) and files.plausible:
+        plausible = dataclasses.replace(
+            files.plausible, holds=Guarded(files.plausible.holds, track.id, PLAUSIBLE, home)
+        )
+        changes["files"] = dataclasses.replace(files, plausible=plausible)
     return dataclasses.replace(track, metrics=tuple(_metric(one, track, home) for one in track.metrics), **changes)
 
 

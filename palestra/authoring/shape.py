@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from palestra.authoring.guard import FUNCTIONS
+from palestra.authoring.guard import FUNCTIONS, PLAUSIBLE
 from palestra.authoring.home import Home, Place
 from palestra.authoring.slip import again, told
 from palestra.errors import clip
@@ -16,12 +16,14 @@ from palestra.records import (
     EpisodeAnswers,
     FileAnswers,
     Metric,
+    Plausible,
     RefereedMatch,
     RuleSettings,
     StreamAnswers,
     Study,
     Track,
 )
+from palestra.text import Words
 
 FACETS = {
     "files": FileAnswers, "stream": StreamAnswers, "episode": EpisodeAnswers, "match": RefereedMatch,
@@ -32,6 +34,7 @@ NEEDED = {
     "trials", "truth", "score", "files.read", "stream.sittings", "stream.hear", "episode.cases", "episode.hear",
     "match.judged", "match.sheet", "study.pieces", "study.samples", "settings.configure",
 }  # fmt: skip
+TITLE = 'Put it in quotes, or write Words("…", "…") for English and Chinese.'
 
 
 def faults_of(track: Track, home: Home) -> list[str]:
@@ -47,14 +50,16 @@ Problem = tuple[Place, str, str, str]  # where, what was found, what was expecte
 
 
 def _faults(track: Track, home: Home) -> Iterator[Problem]:
-    for name in ("id", "title"):
-        if not isinstance(value := getattr(track, name), str):
-            yield home.of_field(name), f"{name}={clip(value)}", "a text", "Put it in quotes."
+    if not isinstance(track.id, str):
+        yield home.of_field("id"), f"id={clip(track.id)}", "a text", "Put it in quotes."
+    if not isinstance(track.title, str | Words):
+        yield home.of_field("title"), f"title={clip(track.title)}", "a text", TITLE
     facets = [name for name, kind in FACETS.items() if _is_facet(getattr(track, name), kind, name)]
     for name, kind in FACETS.items():
         if name not in facets:
             found = f"{name}={clip(getattr(track, name))}"
             yield home.of_field(name), found, f"{name}={kind.__name__}(…)", f"Write {name}={kind.__name__}(…)."
+    yield from _plausible(track, home)
     yield from _metrics(track, home)
     yield from _names(track, home, facets)
     for field, given in FUNCTIONS.items():
@@ -66,6 +71,15 @@ def _faults(track: Track, home: Home) -> Iterator[Problem]:
 
 def _is_facet(value: Any, kind: type, name: str) -> bool:
     return isinstance(value, kind) or (value is None and name not in NEVER_NONE)
+
+
+def _plausible(track: Track, home: Home) -> Iterator[Problem]:
+    given = track.files.plausible if isinstance(track.files, FileAnswers) else None
+    if isinstance(given, Plausible):
+        yield from _function(home, PLAUSIBLE, given.holds, ("rows",))
+    elif given is not None:
+        remedy = 'Write plausible=Plausible(lambda rows: …, "what may be").'
+        yield home.of_field(PLAUSIBLE), f"plausible={clip(given)}", "plausible=Plausible(…)", remedy
 
 
 def _metrics(track: Track, home: Home) -> Iterator[Problem]:
@@ -85,6 +99,8 @@ def _metrics(track: Track, home: Home) -> Iterator[Problem]:
         elif metric.better not in ("lower", "higher"):
             where = home.of_field("metrics", metric.name)
             yield where, f"better={clip(metric.better)}", "'lower' or 'higher'", "Say which values are better."
+        elif not isinstance(metric.title, str | Words):
+            yield home.of_field("metrics", metric.name), f"title={clip(metric.title)}", "a text", TITLE
         else:
             yield from _function(home, "metrics", metric.reduce, ("rows", "draws"), metric.name)
 
@@ -109,6 +125,10 @@ def _function(home: Home, field: str, function: Any, given: tuple[str, ...], nam
     if function is None and field not in NEEDED:
         return
     if field == "missing" and isinstance(function, Mapping):
+        return
+    if field == "missing" and not callable(function):
+        expected = "scores by their columns, or a function missing(rows)"
+        yield home.of_field(field), f"missing={clip(function)}", expected, 'Write missing={"error": …}.'
         return
     where = f"reduce of {name!r}" if name else field
     call = f"{field.rpartition('.')[2] if not name else 'reduce'}({', '.join(given)})"

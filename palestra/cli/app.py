@@ -251,6 +251,9 @@ def _told(error: Exception) -> int:
     if isinstance(error, PalestraError):
         typer.echo(str(error), err=True)
         return 1
+    if trouble := _database_trouble(error):
+        typer.echo(trouble, err=True)
+        return 1
     kept = _keep(traceback.format_exc())
     if slip := _slip_of(error):
         typer.echo(slip, err=True)
@@ -261,6 +264,22 @@ def _told(error: Exception) -> int:
         typer.echo(f"Something broke in Palestra itself: {type(error).__name__}: {error}", err=True)
         typer.echo(f"What a developer needs to mend it: {kept}", err=True)
     return 1
+
+
+def _database_trouble(error: Exception) -> str:
+    """Why a contest's database did not do what was asked, where nothing of ours is to blame. Where SQLAlchemy was not
+    loaded, there is no such error."""
+    known = sys.modules.get("sqlalchemy.exc")
+    if known is None or not isinstance(error, known.DBAPIError):
+        return ""
+    from palestra.contest.storage import trouble
+
+    why = str(error.orig).strip().splitlines()[0]
+    if trouble.is_full(error):
+        return f"A disk is full ({why}). Nothing that was kept is lost: make room, then run the command again."
+    if trouble.is_damaged(error):
+        return str(trouble.damaged("The database", why))
+    return f"{trouble.why_not(error)} ({why})" if trouble.is_away(error) else ""
 
 
 def _slip_of(error: BaseException) -> str:

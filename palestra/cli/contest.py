@@ -218,19 +218,15 @@ def verify_log(
     from palestra import console
     from palestra.contest import snapshot_fits
     from palestra.contest.log import Verdict, chain
-    from palestra.contest.storage import open_to_read, reading, require_undamaged, told_if_damaged
+    from palestra.contest.storage import reading, require_undamaged, told_if_damaged
 
-    place = _begun(file, database, files)
-    place.require_whole()
-    engine = open_to_read(place.address)
-    with told_if_damaged(engine), reading(engine) as connection:
+    with _begun(file, database, files).read() as engine, told_if_damaged(engine), reading(engine) as connection:
         require_undamaged(connection)
         count = chain.last_seq(connection)
         with console.progress("verifying", count, hidden=json) as advance:
             verdict = chain.verify(connection, [chain.parse_head(text) for text in head or []], advance)
         if verdict.ok and not snapshot_fits(connection):
             verdict = Verdict(False, verdict.head, [EDITED_SNAPSHOT.format(file=file)])
-    engine.dispose()
     if json:
         console.show_json(verdict)
     else:

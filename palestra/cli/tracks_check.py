@@ -14,7 +14,7 @@ Check = Literal["ok", "failed", "not checked"]
 
 
 def as_row(track: "Track") -> dict[str, Any]:
-    return {"id": track.id, "title": track.title, "answers": track.arrives, "ranks": track.ranks.name}
+    return {"id": track.id, "title": str(track.title), "answers": track.arrives, "ranks": track.ranks.name}
 
 
 def tell_broken() -> dict[str, str]:

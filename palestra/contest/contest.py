@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
-from sqlalchemy import Connection, Engine, delete, select, text
+from sqlalchemy import Connection, Engine, delete, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from palestra.contest.log import VERSION, Body, Event, Now, State, apply, chain, for_writing, wall_clock
 from palestra.contest.queue import queue, tasks_after
-from palestra.contest.snapshot import Snapshot, hash_at, unpack
+from palestra.contest.snapshot import Snapshot, hash_at, read_packed, unpack
 from palestra.contest.storage import Files, reading, snapshots, writing
 
 _told = logging.getLogger("palestra.contest")
@@ -101,9 +101,10 @@ class Contest:
     def _load(self) -> None:
         """The newest snapshot that this version can read and that fits the log, and the events after it."""
         with reading(self.engine) as connection, _uncollected():
-            newest = select(snapshots).where(snapshots.c.code == VERSION).order_by(snapshots.c.seq.desc()).limit(1)
-            row = connection.execute(newest).first()
-            kept = unpack(row.state) if row and hash_at(connection, row.seq) == row.hash else None
+            fits = select(snapshots.c.seq, snapshots.c.hash).where(snapshots.c.code == VERSION)
+            row = connection.execute(fits.order_by(snapshots.c.seq.desc()).limit(1)).first()
+            whole = row is not None and hash_at(connection, row.seq) == row.hash
+            kept = unpack(read_packed(connection, row.seq)) if row and whole else None
             if kept:
                 self.state, self.kept = kept
                 self._snapshot_seq = self.state.seq
@@ -130,12 +131,20 @@ class Contest:
 
     def _keep_snapshot(self) -> None:
         """Now and then, so that a start stays fast. It costs as much as the state is large, so large ones are rare."""
-        if self.state.seq - self._snapshot_seq < max(SNAPSHOT_EVERY, self.state.seq // 100):
+        if self._is_kept():
             return
         try:
-            self._write_snapshot()
+            if not self.keepers:  # what another process kept is as good
+                with reading(self.engine) as connection:
+                    newest = connection.execute(select(func.max(snapshots.c.seq)).where(snapshots.c.code == VERSION))
+                    self._snapshot_seq = max(self._snapshot_seq, newest.scalar() or 0)
+            if not self._is_kept():
+                self._write_snapshot()
         except DBAPIError as error:  # what was to happen is in the log; a snapshot only makes the next start faster
             _told.warning("no snapshot was kept: %s", error)
+
+    def _is_kept(self) -> bool:
+        return self.state.seq - self._snapshot_seq < max(SNAPSHOT_EVERY, self.state.seq // 100)
 
     def _write_snapshot(self) -> None:
         with self._writing, self.lock:

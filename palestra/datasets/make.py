@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from palestra.authoring import Slip, home_of, is_guarded, place_of, told
 from palestra.datasets.order import NOTES
 from palestra.errors import PalestraError, brief
 from palestra.executors import HOW_TO_SEND, CannotSend, in_processes
@@ -57,7 +58,11 @@ def _require_picklable(track: Track, part: Part) -> None:
         raise _cannot_send(track, part, brief(error)) from None
 
 
-def _cannot_send(track: Track, part: Part, why: str) -> PalestraError:
+def _cannot_send(track: Track, part: Part, why: str) -> PalestraError | Slip:
+    if is_guarded(track):  # the track's author is told where
+        place = home_of(track).of_function(part.write) or place_of(track, "dataset.make")
+        what = f"the `write` of the part {part.name!r} cannot be sent to another process ({why})"
+        return Slip(told(track.id, place, what, str(say(HOW_TO_SEND))))
     return PalestraError(
         say(
             "{id}, part {name!r}: its `write` cannot be sent to another process ({why}). {how_to_send}",

@@ -23,7 +23,7 @@ from palestra.contest import Contest
 from palestra.contest.accounts import passwords, tokens
 from palestra.contest.decisions import teams
 from palestra.contest.log import new_id
-from palestra.contest.rules import Role
+from palestra.contest.rules import Role, in_toml
 from palestra.contest.setup import Place
 from palestra.contest.storage import writing
 from palestra.contest.workers import write_bundle
@@ -33,7 +33,7 @@ from palestra.formats import write_bytes
 from palestra.model_cards import is_ready
 from palestra.records import Solution, Track
 from palestra.remote import Server
-from palestra.text import say
+from palestra.text import say, words_of
 
 TEAMS = ("Fovea", "望远镜队", "Saccade Club", "Les Pupilles")
 ORGANISER, PASSWORD = "organiser", "palestra demo"  # of a server that only this machine reaches
@@ -90,18 +90,17 @@ def _write_rules(file: Path, tracks: Sequence[Track], size: str) -> None:
     closes = opens + timedelta(days=31)
     head = (
         '[contest]\nid = "demo"\nzone = "Asia/Shanghai"\n'
-        'name = { en = "Palestra demo contest", zh = "Palestra 演示赛" }\n'
-        'about = { en = "Every challenge that Palestra knows, on synthetic people.", '
-        'zh = "Palestra 支持的全部赛题，数据均为合成。" }\n'
+        f"name = {in_toml(say('Palestra demo contest'))}\n"
+        f"about = {in_toml(say('Every challenge that Palestra knows, on synthetic people.'))}\n"
     )
     phases = [
         f'\n[[phase]]\nid = "{track.id}"\ntrack = "{track.id}"\n'
-        f'title = {{ en = "{track.title}", zh = "{track.title_zh or track.title}" }}\n'
+        f"title = {in_toml(words_of(track.title))}\n"
         f'data = "{track.id}/data-{size_of(track, size)}"\nopens = {opens.isoformat()}\ncloses = {closes.isoformat()}\n'
         'quota = "20 per day"\naccess = "open"\n'
         for track in tracks
     ]
-    award = f'\n[[award]]\nphase = "{tracks[0].id}"\ntitle = {{ en = "First prize", zh = "一等奖" }}\ncount = 1\n'
+    award = f'\n[[award]]\nphase = "{tracks[0].id}"\ntitle = {in_toml(say("First prize"))}\ncount = 1\n'
     write_bytes(file, (head + "".join(phases) + award).encode())
 
 

@@ -141,7 +141,7 @@ class Watch:
         return Text("\n", no_wrap=True, overflow="crop").join(cut)
 
     def _title(self, width: int) -> Text:
-        title = Text.assemble((printable(self._track.title), "bold"), (f"  {self._track.id}", "dim"))
+        title = Text.assemble((printable(str(self._track.title)), "bold"), (f"  {self._track.id}", "dim"))
         if self._sittings:
             name = printable(self._sittings[self._sitting])
             title.append(f"  sitting {self._sitting + 1} of {len(self._sittings)}: {name}")

@@ -158,11 +158,11 @@ def unit_name(metric: Metric) -> Text:
 
 
 def metric_title(metric: Metric) -> Words:
-    return Words(metric.title or metric.name, metric.title_zh)
+    return words_of(metric.title or metric.name)
 
 
 def track_title(track: Track) -> Words:
-    return Words(track.title, track.title_zh)
+    return words_of(track.title)
 
 
 def metric_axis(metric: Metric) -> Words:

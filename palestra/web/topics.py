@@ -71,7 +71,7 @@ def _topic(site: Site, viewer: Viewer, language: str, name: str, what: str) -> d
     if name in hall_screen.TOPICS and (found := hall_screen.topic_of(site, language, what)):
         return found
     makers: dict[str, Callable[[], object | None]] = {
-        "board": lambda: public.board(site, what, viewer),
+        "board": lambda: public.board_page(site, what, viewer),
         "submission": lambda: team.submission(site, what, viewer, language),
         "submissions": lambda: team.submissions(site, what, viewer) if viewer.team else None,
         "home": lambda: public.home(site, viewer),

@@ -50,7 +50,7 @@ def test_the_demo_goes_through_every_track_and_holds_a_contest(cli, tmp_path, mo
     assert "--no-serve" in words, "else it would serve until it is stopped"
     ran = cli(*words)
     assert ran.code == 0, ran.err
-    assert all(track.title in ran.out for track in registry.tracks().values()), "each has a board in the contest"
+    assert all(str(track.title) in ran.out for track in registry.tracks().values()), "each has a board in the contest"
 
 
 def test_help_tells_what_there_is(cli):

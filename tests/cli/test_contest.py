@@ -26,7 +26,9 @@ from palestra.cli import app as commands
 from palestra.contest.archive.signature import open_key
 from palestra.contest.contest import Snapshot
 from palestra.contest.log import State
+from palestra.contest.log import events as e
 from palestra.contest.rules import read
+from palestra.contest.setup import Place
 from palestra.contest.storage import open_database, sqlite_address
 from palestra.remote import Server
 
@@ -332,6 +334,27 @@ def test_verify_log_changes_no_byte_and_needs_no_right_to(cli, held, tmp_path):
     assert bytes_of() == before
 
 
+@pytest.mark.parametrize("with_shm", [True, False])
+def test_verify_log_changes_no_byte_beside_what_a_killed_server_left(cli, held, tmp_path, with_shm):
+    """Changes that are not in the database yet are read, and stay where they are."""
+    folder, left = held.copy(tmp_path / "c"), tmp_path / "left"
+    file = folder / "contest.contest" / "contest.db"
+    contest = Place(folder / "contest.toml").open()
+    contest.act("system", lambda state, now: [e.AccountMade("last", "Last", "member")])
+    shutil.copytree(folder, left, symlinks=True, ignore=None if with_shm else shutil.ignore_patterns("*-shm"))
+    assert file.with_name("contest.db-wal").stat().st_size > 0
+    head = f"{contest.state.seq}:{contest.state.hash}"
+    contest.close()
+
+    def looks():
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in left.rglob("*") if path.is_file()}
+
+    before = looks()
+    ran = cli("contest", "verify-log", left / "contest.toml", "--head", head)
+    assert ran.code == 0 and f"Head: {head}" in ran.out, ran
+    assert looks() == before
+
+
 def test_a_database_that_is_damaged_is_told_with_what_to_do(cli, held, tmp_path):
     folder = held.copy(tmp_path / "c")
     file = folder / "contest.contest" / "contest.db"
@@ -348,6 +371,13 @@ def test_a_database_that_is_damaged_is_told_with_what_to_do(cli, held, tmp_path)
         for words in (["board", folder / "contest.toml"], ["backup", folder / "contest.toml", tmp_path / "b"]):
             ran = cli("contest", *words)  # what reads no damaged page may go on
             assert ran.code == 0 or "restore a backup: palestra contest restore" in ran.err, (words, ran)
+
+
+def test_a_database_that_does_not_answer_is_told_in_a_line(cli, held, tmp_path):
+    file = held.copy(tmp_path / "c") / "contest.toml"
+    ran = cli("contest", "board", file, "--database", f"postgresql://me:secret@127.0.0.1:{free_port()}/contest")
+    assert ran.code == 1 and ran.err.startswith("The database does not answer."), ran
+    assert "secret" not in ran.err and ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("how", ["missing", "empty", "without an event"])

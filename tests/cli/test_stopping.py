@@ -4,6 +4,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -215,20 +216,67 @@ def test_drawing_ends(holding, tmp_path, tell):
     assert not (tmp_path / "s.png").exists()
 
 
-@WAYS
-def test_a_live_run_ends_with_the_programs_in_their_sandboxes(command, tmp_path, tell):
-    hall.require_sandbox()
+@AS_TIMEOUT
+def test_a_benchmark_ends_with_the_processes_of_its_folds(holding, tmp_path, tell):
+    (tmp_path / "data").mkdir()
+    words = ("bench", "holding-v1", "learner", "--protocol", "leave-one-piece-out", "--data", "data")
+    require_stopped(holding("fit", 2, *words, "--scores-out", "s.parquet"), tell)
+    assert {file.name for file in tmp_path.iterdir()} == {"data", "hold"}
+
+
+@AS_TIMEOUT
+def test_a_rehearsal_ends(holding, tmp_path, tell):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "contest.toml").write_text(
+        '[contest]\nid = "c"\nzone = "UTC"\nname = { en = "C", zh = "C" }\n\n'
+        '[[phase]]\nid = "onsite"\ntrack = "holding-v1"\ntitle = { en = "On site", zh = "C" }\ndata = "data"\n'
+        'opens = 2026-01-01T00:00:00Z\ncloses = 2027-01-01T00:00:00Z\n\n[phase.match]\nslot = "20 min"\n'
+    )
+    require_stopped(holding("rehearse", 1, "contest", "rehearse", "contest.toml", "onsite", "us=nobody"), tell)
+    assert {file.name for file in tmp_path.iterdir()} == {"contest.toml", "data", "hold"}
+
+
+def write_ticking(folder: Path) -> None:
     sys.path.append(str(hall.TRACKS))
     try:
         from ticking_v1 import write_data
     finally:
         sys.path.remove(str(hall.TRACKS))
-    write_data(tmp_path / "data", every_s=TICKS)
+    write_data(folder, every_s=TICKS)
+
+
+@WAYS
+def test_a_live_run_ends_with_the_programs_in_their_sandboxes(command, tmp_path, tell):
+    hall.require_sandbox()
+    write_ticking(tmp_path / "data")
     hall.write_bundle(tmp_path / "mine", hall.program())
     one = command("--tracks-dir", hall.TRACKS, "play", "ticking-v1", "mine", "--data", "data", "--run", "run")
     one.until((tmp_path / "run" / "run.json").exists)  # it is written once everybody is ready
     assert len(descendants(one.process.pid)) > 1
     require_stopped(one, tell)
+
+
+@AS_TIMEOUT
+def test_a_live_run_in_virtual_time_ends_while_a_program_thinks(command, tmp_path, tell):
+    hall.require_sandbox()
+    write_ticking(tmp_path / "data")
+    hall.write_bundle(tmp_path / "mine", hall.program(take=f"time.sleep({TICKS})"))
+    words = ("play", "ticking-v1", "mine", "--data", "data", "--pace", "fast", "--run", "run")
+    one = command("--tracks-dir", hall.TRACKS, *words)
+    one.until((tmp_path / "run" / "run.json").exists)
+    assert len(descendants(one.process.pid)) > 1
+    require_stopped(one, tell)
+
+
+@AS_TIMEOUT
+def test_a_submission_ends_though_the_server_does_not_answer(command, tmp_path, tell):
+    (tmp_path / "a.csv").write_text("trial,number\na,1\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        one = command("submit", address, "first", "a.csv", "--token", "pat_x")
+        one.until(lambda: select.select([server], [], [], 0)[0])
+        require_stopped(one, tell)
 
 
 @TERMINAL_IS_SLOW

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine, delete, insert, select, update
 
 from palestra.contest import contest as contest_module
+from palestra.contest import snapshot as snapshot_module
 from palestra.contest.contest import Contest
 from palestra.contest.decisions import organiser, submissions
 from palestra.contest.decisions.submissions import Sent
@@ -18,7 +19,7 @@ from palestra.contest.log.reducer import fold
 from palestra.contest.log.state import State
 from palestra.contest.queue import jobs
 from palestra.contest.rules.model import Quota
-from palestra.contest.snapshot import Snapshot, snapshot_fits
+from palestra.contest.snapshot import Snapshot, read_packed, snapshot_fits
 from palestra.contest.storage.database import connect, reading, writing
 from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.tables import events as event_table
@@ -239,6 +240,31 @@ def test_a_snapshot_and_the_events_after_it_are_the_whole(often, open_contest, e
     assert folded == list(range(row.seq + 1, contest.state.seq + 1))
     assert again.state == contest.state
     assert same(again, engine)
+
+
+def test_a_snapshot_that_comes_in_slices_is_whole(often, open_contest, engine, monkeypatch):
+    monkeypatch.setattr(snapshot_module, "SLICE", 100)
+    contest = open_contest()
+    write_some(contest)
+    (row,) = kept(engine)
+    assert len(row.state) > 300 and len(row.state) % 100
+    with reading(engine) as connection:
+        assert read_packed(connection, row.seq) == row.state
+        assert read_packed(connection, row.seq + 1) == b"", "another one has taken its place"
+    assert same(open_contest(), engine)
+
+
+def test_a_snapshot_that_another_process_kept_is_not_written_again(often, open_contest, engine):
+    """A hundred megabytes from each of twenty workers, each while all others wait for the log."""
+    contest, worker = open_contest(), open_contest()
+    while contest.state.seq < worker.state.seq + 4 or kept(engine)[0].seq < contest.state.seq:
+        contest.act("o", lambda state, now: [e.BoardFrozen("first")])
+    (row,) = kept(engine)
+    worker.act("o", lambda state, now: [e.BoardFrozen("first")])
+    assert worker.state.seq == row.seq + 1
+    assert [one.seq for one in kept(engine)] == [row.seq]
+    write_some(worker)
+    assert kept(engine)[0].seq > row.seq, "it keeps one when that is due"
 
 
 def test_a_snapshot_of_another_version_is_not_used(often, open_contest, engine):

@@ -8,6 +8,7 @@ import hashlib
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -17,11 +18,13 @@ from palestra.contest.archive import backup
 from palestra.contest.log import chain
 from palestra.contest.log import events as e
 from palestra.contest.queue import jobs
+from palestra.contest.setup import Place
 from palestra.contest.storage import Files, Uploads, is_full, open_database, reading, sqlite_address, trouble, why_not
 from palestra.contest.workers.score import Failure, Outcome
 from palestra.contest.workers.settle import Desk
 from palestra.live.recording import Recorder, Recording
 from palestra.text import Words
+from tests.contest.rules.test_reader import SMALL
 from tests.contest.story import a_phase, some_rules
 from tests.live import test_recording as runs
 
@@ -145,6 +148,20 @@ def test_a_backup_that_does_not_fit_is_none_and_the_next_is_whole(disk: Path, co
     assert not list(target.glob("*.sqlite")), "half a backup is not there to be relied on"
     saved = backup.backup(contest.engine, contest.files, target, contest.now())
     assert saved.verdict.ok and Path(saved.file).is_file()
+
+
+def test_the_command_backup_says_that_the_disk_is_full_and_not_that_something_broke(
+    cli: Callable[..., Any], disk: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "contest.toml"
+    file.write_text(SMALL)
+    Place(file).open(needs_tracks=False).close()
+    room = fill(disk)
+    ran = cli("contest", "backup", file, disk / "backups")
+    assert ran.code == 1 and ran.err.count("\n") == 1, ran
+    assert "full" in ran.err or "No space left on device" in ran.err, ran
+    room()
+    assert cli("contest", "backup", file, disk / "backups").code == 0
 
 
 def test_a_recording_on_a_full_disk_is_whole_up_to_there_and_goes_on_with_room(disk: Path) -> None:

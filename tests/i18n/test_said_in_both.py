@@ -76,3 +76,48 @@ def test_english_alone_would_be_found() -> None:
     right = ['PalestraError(say("No such thing."))', "refuse(name, clip(x), say('a row'))", 'faults.add("a.csv", x, y)']
     parsed = [ast.parse(text, mode="eval").body for text in [*wrong, *right]]
     assert [any(map(bare, told(call))) for call in parsed if isinstance(call, ast.Call)] == [True] * 3 + [False] * 3
+
+
+# The Chinese stands in the catalogues alone
+
+CHINESE = re.compile(r"[\u3001-\u3002\u4e00-\u9fff]")
+OF_THE_CHALLENGE = {"language.py", "instruction_parser.py"}  # sentences that a robot is told, which are its data
+NAMES = {"中文", "[中文](#", "指令", "望远镜队"}  # of languages in themselves, and of a team
+BETWEEN = {"、", " 或 "}  # the items of a list
+
+
+def chinese_in(code: str) -> list[str]:
+    """The texts with Chinese that code has, without those that only explain it."""
+    tree = ast.parse(code)
+    explained = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in explained
+        and CHINESE.search(node.value)
+    ]
+
+
+def test_no_code_has_chinese_of_its_own() -> None:
+    found = {
+        f"{file.relative_to(po_files.PACKAGE)}: {text}"
+        for file in po_files.PACKAGE.rglob("*.py")
+        if file.name not in OF_THE_CHALLENGE and "starter" not in str(file.parent)
+        for text in chinese_in(file.read_text())
+        if not any(name in text for name in NAMES) and text not in BETWEEN
+    }
+    assert found == set()
+    assert chinese_in('"""The name: 名."""\nX = Words("name", "名")') == ["名"]
+
+
+def test_no_page_and_no_script_has_chinese_of_its_own() -> None:
+    files = [file for kind in ("html", "js", "md", "toml") for file in po_files.PACKAGE.rglob(f"*.{kind}")]
+    assert [file for file in files if "vendor" not in file.parts and CHINESE.search(file.read_text())] == []

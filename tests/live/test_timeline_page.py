@@ -110,7 +110,9 @@ def test_the_page_of_a_run_is_told_in_chinese_too(tmp_path, names):
     deaths = [Words("killed: it used more than 4 GiB of memory", "被终止：占用内存超过 4 GiB")]
     run = play(tmp_path / "run", mixed, names, deaths=deaths, strays=[TRIALS[4]])
     track = changed(
-        TRACK, title_zh="九选一", metrics=tuple(dataclasses.replace(one, title_zh="准确率") for one in TRACK.metrics)
+        TRACK,
+        title=Words("One of nine", "九选一"),
+        metrics=tuple(dataclasses.replace(one, title=Words("accuracy", "准确率")) for one in TRACK.metrics),
     )
     write_run(dataclasses.replace(run, track=track), tmp_path / "run.html", "zh")
     html = re.sub("<title>.*?</title>", "", (tmp_path / "run.html").read_text("utf-8"))

@@ -15,7 +15,7 @@ from palestra.report.bilingual import marked, marked_figure, only
 from palestra.report.labels import label
 from palestra.report.page import Page, result_page, write_data_page, write_page
 from palestra.scoring import score
-from palestra.text import Words, say
+from palestra.text import Words, say, words_of
 from tests.changed import changed
 from tests.report.test_page import Parsed, make_track, page_of, rows_of
 from tests.web.text.chinese import CHINESE
@@ -66,7 +66,7 @@ def test_no_english_stands_in_the_chinese_report_of_a_track(track_id, tiny, tmp_
     scored = score.score(track, sheet, some_answers(track, sheet.trials), "us")
     html = shown_in_chinese(result_page(track, scored, data), tmp_path)
     assert words_in(html) - known_names(track, scored.rows, scored.result) == set()
-    assert '<html lang="zh-CN">' in html and track.title_zh and f"<h1>{track.title_zh}</h1>" in html
+    assert '<html lang="zh-CN">' in html and f"<h1>{track.title.zh}</h1>" in html
 
 
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
@@ -83,7 +83,8 @@ def test_no_english_stands_in_the_chinese_page_of_a_data_set(track_id, tiny, tmp
 @pytest.mark.parametrize("track_id", sorted(registry.tracks()))
 def test_every_metric_has_a_chinese_title_or_one_without_words(track_id):
     for metric in registry.track(track_id).metrics:
-        assert CHINESE.search(metric.title_zh) or not WORD.search(metric.title), metric.name
+        title = words_of(metric.title)
+        assert CHINESE.search(title.zh) or not WORD.search(title.en), metric.name
 
 
 # A page in one language
@@ -149,7 +150,7 @@ def test_words_of_figures_are_told_in_both_languages():
 
 def test_a_track_may_bring_its_own_chinese(tmp_path):
     labels = {"step": Words("step", "步骤"), "glasses": "spectacles", "winner": Words("winner", "冠军")}
-    track = changed(make_track(rows_of()), title_zh="假想视线", labels=labels)
+    track = changed(make_track(rows_of()), title=Words("Imagined gaze", "假想视线"), labels=labels)
     write_data_page(track, tmp_path, tmp_path / "d.html", "zh")
     assert "假想视线：数据集" in (tmp_path / "d.html").read_text("utf-8")
     scored = score.score(track, score.load(track, tmp_path), track.truth(None).select("trial", x="truth_x"), "us")

@@ -28,6 +28,7 @@ from tests.web.browsing import (
 
 expect.set_options(timeout=WAIT_MS)
 pytestmark = pytest.mark.usefixtures("calm")
+PACKED_MS = 180_000.0  # data are packed beside the server, on a machine that may be busy
 STATES = ("Received", "Checking", "Queued", "Running", "Scored")
 
 
@@ -85,8 +86,8 @@ def test_a_newcomer_registers_makes_a_team_and_gets_the_data_once_it_is_granted(
 
     # Data are packed beside the server, which takes its time; the page follows by itself.
     link = phase.get_by_role("link", name="first-view.zip")
-    with page.expect_download() as got:
-        link.click()
+    with page.expect_download(timeout=PACKED_MS) as got:
+        link.click(timeout=PACKED_MS)
     digest = hashlib.sha256(got.value.path().read_bytes()).hexdigest()
     expect(phase.get_by_text(digest)).to_be_visible()
     assert was_never_reloaded(page)

@@ -1,71 +1,113 @@
-"""What an export says of itself to whoever opens it, in English and Chinese."""
+"""What an export says of itself to whoever opens it, in English and then in Chinese."""
 
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Iterator
 
 from palestra.contest.log import Head
 from palestra.contest.rules import Rules, told
+from palestra.text import LANGUAGES, Text, Words, in_language, joined, message, say, sentences
 
-_README = Path(__file__).with_name("readme.md").read_text(encoding="utf-8")
-
-_CHAIN_EN = """
-`log.jsonl` has one event in each line: `seq`, `at` (milliseconds since 1970, UTC), `by`, `body` (JSON, as a text) and
-`hash`, which is the SHA-256 of the hash before it (64 zeros before the first), `seq`, `at`, `by` and `body`, with a
-line feed between them. The last one is event {seq}, `{hash}`. Whoever kept an earlier hash can find it there.
-"""
-_CHAIN_ZH = """
-`log.jsonl` 每行记录一个事件：`seq`（序号）、`at`（自 1970 年起的毫秒数，UTC）、`by`（操作者）、
-`body`（JSON 文本）和 `hash`。`hash` 是将上一事件的哈希值（首个事件之前为 64 个零）、`seq`、`at`、`by`
-和 `body` 以换行符相连后计算的 SHA-256。最后一个是第 {seq} 号事件：
-`{hash}`。
-若您此前记下过某个哈希值，可以在日志中核对。
-"""
-_REBUILD_EN = """
-`palestra contest restore` makes the whole contest again from this archive, and computes its results again. It holds
-e-mail addresses and may hold the truth of the data: it is for the organiser.
-"""
-_REBUILD_ZH = """
-使用 `palestra contest restore` 可以由此归档重建整个比赛，并重新计算成绩。
-归档中含有电子邮件地址，也可能含有标准答案，仅供主办方使用。
-"""
-
+CHECK = "    python verify.py"
+CHECK_SIGNATURE = "    openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig"
 # Each with what is told in a full export, and whether a public one has it as well.
 _FILES = (
-    ("`log.jsonl`", "every event of the contest, as it is kept", "比赛的全部事件，与日志原文一致", False),
-    ("`rules/`", "the rules, in each of their versions", "比赛规则的各个版本", True),
-    ("`tables/`", "boards and other tables, as CSV and Parquet", "排行榜及其他表格，CSV 与 Parquet 格式", True),
-    ("`files/`", "what the events name, by SHA-256: submissions, scores, reports, …",
-     "事件所引用的文件，以 SHA-256 命名：提交、得分、报告等", False),
-)  # fmt: skip
-
-_GROUPS_ZH = {"submissions": "提交文件", "reports": "报告", "data": "数据包", "recordings": "录制文件"}
+    ("`log.jsonl`", message("every event of the contest, as it is kept"), False),
+    ("`rules/`", message("the rules, in each of their versions"), True),
+    ("`tables/`", message("boards and other tables, as CSV and Parquet"), True),
+    ("`files/`", message("what the events name, by SHA-256: submissions, scores, reports, …"), False),
+    ("`verify.py`", message("checks all of this"), True),
+    (
+        "`manifest.json`, `manifest.sig`, `public.pem`",
+        message("every file's SHA-256, signed with Ed25519, and the key"),
+        True,
+    ),
+)
+_GROUPS = {
+    "submissions": message("submissions", "left out"),
+    "reports": message("reports", "left out"),
+    "data": message("data", "left out"),
+    "recordings": message("recordings", "left out"),
+}
 
 
 def readme(
     rules: Rules, head: Head, as_of: int, fingerprint: str, palestra: str, public: bool, without: Collection[str]
 ) -> str:
     """The README.md of an archive."""
-    listed = [line for line in _FILES if line[3] or not public]
-    end = {"seq": head.seq, "hash": head.hash}
-    left_out = sorted(without)
-    return _README.format(
+    parts = [
+        joined(["# ", rules.name], ""),
+        _what(rules, as_of, palestra, public),
+        _files(public),
+        *_left_out(without),
+        *_how_to_check(fingerprint, public),
+        *([] if public else _of_the_whole(head)),
+        say(
+            "CSV files are UTF-8; a text that a spreadsheet program would take for a formula has an apostrophe before "
+            "it. Parquet files have the texts as they are."
+        ),
+    ]
+    return "\n\n".join(in_language(part, language) for language in LANGUAGES for part in parts) + "\n"
+
+
+def _what(rules: Rules, as_of: int, palestra: str, public: bool) -> Words:
+    kind = say("What the public may see") if public else say("The whole")
+    found = say(
+        "{kind} of the contest `{contest}`, as of {as_of}, written by Palestra {palestra}.",
+        kind=kind,
         contest=rules.id,
+        as_of=told(as_of, rules.zone),
         palestra=palestra,
-        fingerprint=fingerprint,
-        name_en=rules.name.in_language("en"),
-        name_zh=rules.name.in_language("zh"),
-        as_of_en=told(as_of, rules.zone).en,
-        as_of_zh=told(as_of, rules.zone).zh,
-        kind_en="What the public may see" if public else "The whole",
-        kind_zh="公众可见的内容" if public else "完整归档",
-        files_en="\n".join(f"| {name} | {english} |" for name, english, _, _ in listed),
-        files_zh="\n".join(f"| {name} | {chinese} |" for name, _, chinese, _ in listed),
-        without_en=f"\nLeft out: {', '.join(left_out)}.\n" if left_out else "",
-        without_zh=f"\n未包含：{'、'.join(_GROUPS_ZH[one] for one in left_out)}。\n" if left_out else "",
-        chain_en="" if public else " and the chain of the log",
-        chain_zh="" if public else "以及日志的哈希链",
-        chain_text_en="" if public else _CHAIN_EN.format(**end),
-        chain_text_zh="" if public else _CHAIN_ZH.format(**end),
-        rebuild_en="" if public else _REBUILD_EN,
-        rebuild_zh="" if public else _REBUILD_ZH,
+    )
+    return Words(f"{found.en}\n[中文](#{_check_it().zh})", found.zh)
+
+
+def _files(public: bool) -> Words:
+    rows = [
+        joined([f"| {name} | ", say(what), " |"], "") for name, what, is_public in _FILES if is_public or not public
+    ]
+    head = joined(["| ", say("file"), " | ", say("content"), " |\n|---|---|"], "")
+    return joined([head, *rows], "\n")
+
+
+def _left_out(without: Collection[str]) -> Iterator[Words]:
+    if without:
+        yield say("Left out: {groups}.", groups=joined(say(_GROUPS[one]) for one in sorted(without)))
+
+
+def _check_it() -> Words:
+    return say("To check it")
+
+
+def _how_to_check(fingerprint: str, public: bool) -> Iterator[Text]:
+    yield joined(["## ", _check_it()], "")
+    yield CHECK
+    again = (
+        say("It computes every digest again.")
+        if public
+        else say("It computes every digest and the chain of the log again.")
+    )
+    yield sentences(
+        say("It needs nothing but Python."),
+        again,
+        say("The signature is checked where the package `cryptography` is installed, or by hand:"),
+    )
+    yield CHECK_SIGNATURE
+    yield say(
+        "A signature is worth as much as the key. The organiser can tell you whether the contest's key is the one with "
+        "this fingerprint:"
+    )
+    yield f"    {fingerprint}"
+
+
+def _of_the_whole(head: Head) -> Iterator[Words]:
+    yield say(
+        "`log.jsonl` has one event in each line: `seq`, `at` (milliseconds since 1970, UTC), `by`, `body` (JSON, as a "
+        "text) and `hash`, which is the SHA-256 of the hash before it (64 zeros before the first), `seq`, `at`, `by` "
+        "and `body`, with a line feed between them. The last one is event {seq}, `{hash}`. Whoever kept an earlier "
+        "hash can find it there.",
+        seq=head.seq,
+        hash=head.hash,
+    )
+    yield say(
+        "`palestra contest restore` makes the whole contest again from this archive, and computes its results again. "
+        "It holds e-mail addresses and may hold the truth of the data: it is for the organiser."
     )

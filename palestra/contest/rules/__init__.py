@@ -22,10 +22,11 @@ if TYPE_CHECKING:
         held_on_stage,
         track_of,
     )
-    from palestra.contest.rules.reader import named_tracks, parse_sent, read, template
+    from palestra.contest.rules.new_file import template
+    from palestra.contest.rules.reader import named_tracks, parse_sent, read
     from palestra.contest.rules.text import require_reason
     from palestra.contest.rules.track_places import find_tracks
     from palestra.contest.rules.value_parsers import Unfit, opening
-    from palestra.contest.rules.writer import written
+    from palestra.contest.rules.writer import in_toml, written
 else:
     __getattr__ = lazy_exports(__name__)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Mapping
 from pathlib import Path as File
 from typing import Any
 
-from palestra.contest.rules import calendar
 from palestra.contest.rules import value_parsers as rule_values
 from palestra.contest.rules.checks import Draft, Problem, problems, track_problems
 from palestra.contest.rules.keys import (
@@ -25,7 +22,7 @@ from palestra.contest.rules.keys import (
 )
 from palestra.contest.rules.model import Award, MatchPlan, Phase, Promotion, Rules, Verification
 from palestra.contest.rules.toml_lines import Path, load
-from palestra.contest.rules.track_places import place_problems
+from palestra.contest.rules.track_places import place_problems, shown_places
 from palestra.errors import Faults, PalestraError, clip, known_names, refuse
 from palestra.text import Text, Words, say
 
@@ -97,16 +94,11 @@ def parse_sent(text: str, where: str, file: File | None) -> Rules:
     if theirs != ours:
         expected = say(
             "{places}, as in the file on the server. Where tracks lie can only be changed there",
-            places=_shown_places(ours) or say("no tracks"),
+            places=shown_places(ours) or say("no tracks"),
         )
-        page.fault(("contest", "tracks"), _shown_places(theirs) or say("no tracks"), expected)
+        page.fault(("contest", "tracks"), shown_places(theirs) or say("no tracks"), expected)
     page.finish()
     return rules
-
-
-def _shown_places(places: tuple[str, ...]) -> str:
-    told = ", ".join(f'"{place}"' for place in places)
-    return f"tracks = {f'[{told}]' if len(places) > 1 else told}" if places else ""
 
 
 def _require_size(size: int, where: str) -> None:
@@ -257,90 +249,3 @@ def _phase(fields: dict[str, Any]) -> Phase:
         verification=Verification(**verification) if verification else None,
         match=MatchPlan(**match) if match is not None else None,  # all of it may be left to its defaults
     )
-
-
-# A new file
-
-_TEMPLATE = """\
-# The rules of a contest. docs/contest-file.md explains every key; what is commented out may stay so.
-
-[contest]
-id = "my-contest"  # in addresses: small letters, digits, hyphens
-name = {{ en = "My contest", zh = "我的比赛" }}
-about = {{ en = "What it is about, for whom, and why.", zh = "比赛内容、面向人群与目的。" }}
-organiser = {{ en = "Who holds it", zh = "主办方" }}
-zone = "{zone}"  # days, weeks and times below are in it
-{tracks}# team_limit = 10  # members of a team
-# declaration = {{ en = "We are independent of all other teams.", zh = "本队与其他参赛队伍相互独立。" }}
-# holidays = [2026-10-01, 2026-10-02]  # no working days
-# working_weekends = [2026-10-10]  # a Saturday or Sunday that is one
-# notice = "3 days"  # how long before it counts a changed rule is announced
-
-# [registration]
-# opens = 2026-06-01
-# closes = 2026-07-31  # the end of that day
-{phases}
-# The first teams of a board get awards, best first.
-[[award]]
-phase = "{last}"
-title = {{ en = "First prize", zh = "一等奖" }}
-count = 1
-"""
-
-_PHASE = """
-[[phase]]
-id = "{id}"
-title = {{ en = "{title}", zh = "第 {number} 赛段" }}
-track = "{track}"
-data = "data/{id}"  # a folder beside this file
-opens = {opens}
-closes = {closes}  # the end of that day
-# pace = "fast"  # of a live track: virtual time; or "real"
-# quota = "5 per day"  # or "1 per week", "10 per phase", "5 per 24 h"
-# limit = "200 MB"  # of one submission
-# board = "best"  # or "last"
-{split}
-# freeze = {closes}  # from the start of that day the public sees the board as it stood
-# access = "requested"  # or "open": who gets the data
-# licence = {{ en = "The data is for this contest only.", zh = "数据仅限用于本次比赛。" }}
-"""
-
-
-_SPLIT = "split = 0.5  # the share of the people that the board shows until the end; all of them decide"
-
-
-def template(
-    track_ids: Sequence[str], now_ms: int, zone: str, places: Sequence[str] = (), splits: Collection[str] = ()
-) -> str:
-    """A contest file to begin with: one phase for each track, open from now on for 30 days. `places`: of tracks from
-    outside; `splits`: tracks whose data can be split into a part that is shown and one that decides."""
-    if not track_ids:
-        raise PalestraError(say("A contest needs a track. Name one or more; `palestra tracks` lists them."))
-    try:
-        rule_values.zone_name(zone, zone)
-    except rule_values.Unfit as unfit:
-        raise PalestraError(
-            say("Found the zone {zone}, expected {expected}", zone=clip(zone), expected=unfit.expected)
-        ) from None
-    names = [re.sub(r"-v[0-9]+$", "", track) for track in track_ids]
-    ids = [f"{name}-{names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
-    opens = calendar.local(now_ms, zone).replace(second=0, microsecond=0)
-    closes = opens.date() + timedelta(days=30)
-    phases = [
-        _PHASE.format(
-            number=i,
-            id=phase,
-            title=_title(phase),
-            track=track,
-            opens=opens.isoformat(),
-            closes=closes,
-            split=("" if track in splits else "# ") + _SPLIT,
-        )
-        for i, (phase, track) in enumerate(zip(ids, track_ids, strict=True), start=1)
-    ]
-    tracks = f"{_shown_places(tuple(places))}  # where tracks lie, beside this file\n" if places else ""
-    return _TEMPLATE.format(zone=zone, tracks=tracks, phases="".join(phases), last=ids[-1])
-
-
-def _title(phase_id: str) -> str:
-    return phase_id.replace("-", " ").capitalize()

@@ -55,3 +55,8 @@ def _is_installed(package: str) -> bool:
         return bool(version(package))
     except PackageNotFoundError:
         return False
+
+
+def shown_places(places: tuple[str, ...]) -> str:
+    told = ", ".join(f'"{place}"' for place in places)
+    return f"tracks = {f'[{told}]' if len(places) > 1 else told}" if places else ""

@@ -104,7 +104,8 @@ def _escaped(quoted: str) -> str:
     return re.sub(r"[\x7f\x80-\x9f\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
-def _words(value: Words, zone: str) -> str:
+def in_toml(value: Words) -> str:
+    """A text in both languages; in one where it has no other."""
     if not value.zh:
         return _text(value.en)
     both = ((language, getattr(value, language)) for language in value_parsers.LANGUAGES)
@@ -171,7 +172,7 @@ def _working_days(value: int, zone: str) -> str:
 
 
 WRITERS: dict[value_parsers.Reader, Writer] = {
-    value_parsers.words: _words,
+    value_parsers.words: lambda value, zone: in_toml(value),
     value_parsers.settings: _settings,
     value_parsers.days: _days,
     value_parsers.weekend_days: _days,

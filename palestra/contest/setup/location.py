@@ -1,12 +1,13 @@
 """Where a contest lies: its file, and beside it a folder with database and files, unless a setting says else."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import make_url
+from sqlalchemy import Engine, make_url
 
 from palestra import registry
 from palestra.authoring import is_guarded
@@ -22,6 +23,8 @@ from palestra.contest.storage import (
     downloads,
     is_begun,
     open_database,
+    open_to_read,
+    require_begun,
     sqlite_address,
     told_if_damaged,
     writing,
@@ -147,14 +150,27 @@ class Place:
         """Of its database."""
         return self.database or sqlite_address(self.folder / "contest.db")
 
-    def require_whole(self) -> None:
-        """Refuse to begin anew beside what an earlier contest left: its log would be another one, unnoticed.
+    @contextmanager
+    def read(self) -> Iterator[Engine]:
+        """Its database as it is: nothing in it or beside it is changed."""
+        with open_to_read(self.address) as engine:
+            self._require_whole(engine)
+            require_begun(engine)
+            yield engine
 
-        What it left is looked for first. Where another process opens the contest now, its log is there before anything
-        else is.
-        """
+    def require_whole(self) -> None:
+        """Refuse to begin anew beside what an earlier contest left: its log would be another one, unnoticed."""
+        engine = connect(self.address, read_only=True)
+        try:
+            self._require_whole(engine)
+        finally:
+            engine.dispose()
+
+    def _require_whole(self, engine: Engine) -> None:
+        """What it left is looked for first. Where another process opens the contest now, its log is there before
+        anything else is."""
         left = self._left()
-        if left and not is_begun(connect(self.address, read_only=True)):
+        if left and not is_begun(engine):
             raise PalestraError(
                 say(
                     "{folder} has {left} of a contest, but its database ({database}) is missing or empty. Nothing was "

@@ -6,14 +6,14 @@ May be touched only compatibly: tables change by a migration. Hostile input: upl
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.contest.storage import downloads, tables
+    from palestra.contest.storage import downloads, tables, trouble
     from palestra.contest.storage.database import (
         connect,
         is_begun,
         migrate,
         open_database,
-        open_to_read,
         reading,
+        require_begun,
         require_undamaged,
         sqlite_address,
         told_if_damaged,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from palestra.contest.storage.downloads import Manifest, fetch
     from palestra.contest.storage.file_store import DIGEST, DamagedFile, Files, MissingFile, sync
+    from palestra.contest.storage.read_only import open_to_read
     from palestra.contest.storage.recordings import keep, recorded
     from palestra.contest.storage.tables import (
         answered,

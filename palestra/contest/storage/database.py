@@ -29,15 +29,6 @@ def open_database(url: str) -> Engine:
     return engine
 
 
-def open_to_read(url: str) -> Engine:
-    """A database as it is: nothing in it or beside it is changed, and what it is not is told in words."""
-    engine = connect(url, read_only=True)
-    with told_if_damaged(engine):
-        if not is_begun(engine):
-            raise PalestraError(say("{where}: no contest's log in it.", where=_shown(engine)))
-    return engine
-
-
 def require_undamaged(connection: Connection) -> None:
     """Look through all of a database's pages: what nobody reads may be damaged, too. PostgreSQL sees to its own."""
     if connection.dialect.name == "sqlite":
@@ -65,6 +56,11 @@ def _shown(engine: Engine) -> str:
     return str(engine.url.database) if engine.dialect.name == "sqlite" else engine.url.render_as_string()
 
 
+def require_begun(engine: Engine) -> None:
+    if not is_begun(engine):
+        raise PalestraError(say("{where}: no contest's log in it.", where=_shown(engine)))
+
+
 def is_begun(engine: Engine) -> bool:
     """Whether there is a log in it: a database that is missing, empty or without an event holds no contest."""
     if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
@@ -76,8 +72,9 @@ def is_begun(engine: Engine) -> bool:
 FIRST = "SELECT 1 FROM events LIMIT 1"
 
 
-def connect(url: str, read_only: bool = False) -> Engine:
-    """An engine, with what a contest needs of it: durable commits, and writers that go one by one."""
+def connect(url: str, read_only: bool = False, copy: str = "") -> Engine:
+    """An engine, with what a contest needs of it: durable commits, and writers that go one by one. To read, a copy of
+    its file may be given; what is wrong is told of the file itself."""
     try:
         address = make_url(url)
         if address.get_backend_name() == "postgresql":
@@ -93,7 +90,7 @@ def connect(url: str, read_only: bool = False) -> Engine:
     except (ValueError, ArgumentError) as error:
         raise PalestraError(say("{url}: not the address of a database ({error}).", url=url, error=error)) from None
     if read_only:
-        return _begins(create_engine(address, creator=partial(_connect_to_read, str(address.database))))
+        return _begins(create_engine(address, creator=partial(_connect_to_read, copy or str(address.database))))
     engine = create_engine(address, connect_args={"timeout": BUSY_S, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     return _begins(engine)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from palestra.errors import PalestraError
 from palestra.text import Words, human_bytes, say
@@ -16,6 +16,7 @@ ROOM_BYTES = 64 << 20  # that must be free before something is begun that writes
 FULL = (errno.ENOSPC, errno.EDQUOT)
 # SQLite's codes (the last byte of extended ones) and PostgreSQL's.
 SQLITE_FULL, SQLITE_DAMAGED, SQLITE_READ_ONLY, SQLITE_BUSY = (13,), (11, 26), (8,), (5, 6)
+SQLITE_AWAY = (*SQLITE_BUSY, *SQLITE_READ_ONLY, 10, 14)  # and its file cannot be read, or opened
 PG_FULL, PG_DAMAGED, PG_READ_ONLY = ("53100",), ("XX001", "XX002"), ("25006",)
 
 
@@ -48,6 +49,12 @@ def is_full(error: BaseException) -> bool:
 
 def is_damaged(error: BaseException) -> bool:
     return _says(error, SQLITE_DAMAGED, PG_DAMAGED)
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether a database cannot be reached, or not be written: no statement of ours is to blame."""
+    away = isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
+    return away or _says(error, SQLITE_AWAY, PG_READ_ONLY)
 
 
 def why_not(error: BaseException) -> Words:

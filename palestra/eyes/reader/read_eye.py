@@ -84,9 +84,10 @@ def estimate(image: NDArray[np.generic], settings: Settings = USUAL) -> Reading:
     if poor:
         return _nothing(shape, *poor)
     best, why = find(picture, settings)
-    if best is None:
-        return _nothing(shape, why)
-    reading = _in_own_pixels(_read_eye(picture, best, factor, settings), shape, factor)
+    reading = _read_eye(picture, best, factor, settings) if best else _nothing(picture.shape, why)
+    if reading.why == ("no eye found",) and settings.upside_down is None and _is_over(picture):
+        return _nothing(shape, "upside down")
+    reading = _in_own_pixels(reading, shape, factor)
     return _turned(reading) if settings.upside_down else reading
 
 
@@ -103,6 +104,13 @@ def uprightness(image: NDArray[np.generic], settings: Settings = USUAL) -> float
         worth = [one.worth if one else 0.0 for one in (plain, over)]
         return float(np.clip(worth[0] - worth[1], -1, 1))
     return float(np.clip(np.log(over.doubt / plain.doubt) + np.log(plain.one_eye / over.one_eye), -1, 1))
+
+
+def _is_over(picture: Grey) -> bool:
+    """Whether an eye is read for sure in a picture once it is turned, where none was found as it is."""
+    turned, settings = np.ascontiguousarray(picture[::-1, ::-1]), Settings(upside_down=False)
+    best, _ = find(turned, settings)
+    return best is not None and _read_eye(turned, best, 1.0, settings).is_sure("pupil")
 
 
 def _read_eye(picture: Grey, seen: Seen, factor: float, settings: Settings) -> Reading:

@@ -48,22 +48,21 @@ class Reader(nn.Module):
     def __init__(self, widths: tuple[int, ...]) -> None:
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(1, widths[0], 5, 2, 2, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU())
-        into = (widths[0], *widths[:-1])
-        self.down = nn.ModuleList(
-            Block(a, b, 1 if level == 0 else 2) for level, (a, b) in enumerate(zip(into, widths, strict=True))
-        )
+        self.down = nn.ModuleList(Block(a, b, 2) for a, b in pairwise(widths))
+        self.deep = Block(widths[-1], widths[-1])
         self.side = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(widths))
-        self.up = nn.ModuleList(Block(a, a) for a in widths[:-1])
+        self.up = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(a, a, 3, 1, 1, bias=False), nn.BatchNorm2d(a), nn.ReLU()) for a in widths[:-1]
+        )
         self.last = nn.Conv2d(widths[0], 16, 1)
         self.facts = nn.Sequential(nn.Linear(widths[-1] * 12, 64), nn.ReLU(), nn.Linear(64, FACTS))
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (n, 4, 200, 320) and facts (n, 6) of pictures (n, 1, 200, 320)."""
-        seen = []
-        x = self.stem(pictures)
+        seen = [self.stem(pictures)]
         for block in self.down:
-            x = block(x)
-            seen.append(x)
+            seen.append(block(seen[-1]))
+        x = self.deep(seen[-1])
         # Where in the picture something is matters: means over 3 × 4 parts, not over all.
         parts = functional.interpolate(x, (12, 20), mode="bilinear", align_corners=False)
         facts = self.facts(functional.avg_pool2d(parts, (4, 5)).flatten(1))
@@ -88,7 +87,8 @@ def from_onnx(content: bytes) -> Reader:
         if node.op_type in ("Conv", "Gemm")
     }
     levels = sum(name.startswith("down.") and name.endswith(".first") for name in folded)
-    network = Reader(tuple(len(folded[f"down.{level}.first"][0]) for level in range(levels)))
+    first = ["stem.0", *(f"down.{level}.first" for level in range(levels))]
+    network = Reader(tuple(len(folded[name][0]) for name in first))
     for name, (weight, bias) in folded.items():
         _fill(network, name, weight, bias)
     return network.eval()
@@ -110,7 +110,7 @@ def _fill(network: Reader, name: str, weight: NDArray[np.float32], bias: NDArray
     if layer.bias is not None:
         layer.bias.copy_(torch.from_numpy(bias.copy()))
         return
-    norm = network.get_submodule("stem.1" if name == "stem.0" else f"{name}_norm")
+    norm = network.get_submodule(f"{name[:-1]}1" if name.endswith(".0") else f"{name}_norm")
     assert isinstance(norm, nn.BatchNorm2d) and norm.running_var is not None and norm.running_mean is not None
     norm.running_mean.zero_()
     norm.running_var.fill_(1 - norm.eps)

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palestra.errors import Faults, refuse
-from palestra.text import Text, Words, say
+from palestra.text import Text, Words, say, say_as
 
 RATE_HZ = 250
 CHANNELS = 32
@@ -23,17 +23,9 @@ class Emotion:
 
     label: int  # what a program answers
     name: str
-    name_zh: str  # as the document's rules write it; its table 1 has 娱悦 for 愉悦
+    title: Words  # in Chinese as the document's rules write it; its table 1 has 娱悦 for 愉悦
     valence: str
-    valence_zh: str
-
-    @property
-    def title(self) -> Words:
-        return Words(self.name, self.name_zh)
-
-    @property
-    def valence_title(self) -> Words:
-        return Words(self.valence, self.valence_zh)
+    valence_title: Words
 
 
 @dataclass(frozen=True)
@@ -45,18 +37,20 @@ class Film:
     emotion: Emotion
 
 
-NEGATIVE, NEUTRAL, POSITIVE = ("negative", "消极"), ("neutral", "中性"), ("positive", "积极")
+NEGATIVE = ("negative", say_as("valence", "negative"))
+NEUTRAL = ("neutral", say_as("valence", "neutral"))
+POSITIVE = ("positive", say_as("valence", "positive"))
 VALENCES = (NEGATIVE[0], NEUTRAL[0], POSITIVE[0])
 EMOTIONS = (
-    Emotion(0, "anger", "愤怒", *NEGATIVE),
-    Emotion(1, "disgust", "恶心", *NEGATIVE),
-    Emotion(2, "fear", "恐惧", *NEGATIVE),
-    Emotion(3, "sadness", "悲伤", *NEGATIVE),
-    Emotion(4, "neutral", "中性", *NEUTRAL),
-    Emotion(5, "amusement", "愉悦", *POSITIVE),
-    Emotion(6, "inspiration", "激励", *POSITIVE),
-    Emotion(7, "joy", "高兴", *POSITIVE),
-    Emotion(8, "tenderness", "温情", *POSITIVE),
+    Emotion(0, "anger", say_as("emotion", "anger"), *NEGATIVE),
+    Emotion(1, "disgust", say_as("emotion", "disgust"), *NEGATIVE),
+    Emotion(2, "fear", say_as("emotion", "fear"), *NEGATIVE),
+    Emotion(3, "sadness", say_as("emotion", "sadness"), *NEGATIVE),
+    Emotion(4, "neutral", say_as("emotion", "neutral"), *NEUTRAL),
+    Emotion(5, "amusement", say_as("emotion", "amusement"), *POSITIVE),
+    Emotion(6, "inspiration", say_as("emotion", "inspiration"), *POSITIVE),
+    Emotion(7, "joy", say_as("emotion", "joy"), *POSITIVE),
+    Emotion(8, "tenderness", say_as("emotion", "tenderness"), *POSITIVE),
 )
 SECONDS = (  # by label; the films are numbered in this order
     (81, 63, 73), (78, 69, 90), (56, 60, 81), (45, 60, 81), (35, 44, 38, 43),
@@ -92,8 +86,8 @@ def material() -> pl.DataFrame:
             "valence": film.emotion.valence,
             "emotion": film.emotion.name,
             "label": film.emotion.label,
-            "valence_zh": film.emotion.valence_zh,
-            "emotion_zh": film.emotion.name_zh,
+            "valence_zh": film.emotion.valence_title.zh,
+            "emotion_zh": film.emotion.title.zh,
         }
         for film in FILMS
     ]

@@ -393,7 +393,7 @@ def _films_table() -> Table:
                column_title("label"), say("In Chinese")]  # fmt: skip
     rows: list[list[Cell]] = [
         [film.video, film.seconds, film.emotion.valence_title, film.emotion.title, film.emotion.label,
-         film.emotion.name_zh]
+         film.emotion.title.zh]
         for film in material.FILMS
     ]  # fmt: skip
     odd = [

@@ -337,22 +337,20 @@ def track(settings: Settings) -> Track:
     levels = ("person", "video")
     return Track(
         id="emotion-eeg-v1",
-        title="Emotion from EEG, live",
-        title_zh="脑电情绪识别（实时）",
+        title=say("Emotion from EEG, live"),
         trials=trials,
         truth=truth,
         score=score,
         metrics=(
-            Metric("accuracy", "", "higher", mean_of_means("right", *levels, out_of=films_of), "accuracy", "准确率"),
+            Metric("accuracy", "", "higher", mean_of_means("right", *levels, out_of=films_of), say("accuracy")),
             Metric(
                 "valence_accuracy",
                 "",
                 "higher",
                 mean_of_means("valence_right", *levels, out_of=films_of),
-                "valence accuracy",
-                "效价准确率",
+                say("valence accuracy"),
             ),
-            Metric("missed", "", "lower", mean_of("missed"), "missed", "漏答比例"),
+            Metric("missed", "", "lower", mean_of("missed"), say("missed")),
         ),
         missing={"right": 0, "wrong": 1, "valence_right": 0, "missed": 1},
         blank=blank,

@@ -21,14 +21,17 @@ from palestra.metrics.iou import count_overlap, iou, mean_iou_global, mean_iou_i
 from palestra.parallel import usable_cores
 from palestra.records import Dataset, Display, Draws, FileAnswers, Metric, Order, Plan, RuleSettings, Study, Track
 from palestra.reduce import Reduce, mean_of
-from palestra.text import say
+from palestra.text import message, say
 from palestra.tracks.eye_segmentation import format as openeds
 from palestra.tracks.eye_segmentation.masks import encode_mask
 
 if TYPE_CHECKING:
     from palestra.records import Block, Film
 
-CLASSES_ZH = ("背景", "巩膜", "虹膜", "瞳孔")
+IOU_OF = {
+    "background": message("IoU of background"), "sclera": message("IoU of sclera"), "iris": message("IoU of iris"),
+    "pupil": message("IoU of pupil"),
+}  # fmt: skip
 COUNTS = tuple(f"{kind}_{name}" for kind in ("both", "true", "found") for name in openeds.CLASSES)
 
 
@@ -232,17 +235,16 @@ def describe(data: Path) -> "list[Block]":
 
 
 def track(settings: Settings) -> Track:
-    over_all = Metric("miou", "", "higher", miou, "mIoU, one confusion over all frames", "mIoU（全部帧合并计算）")
-    per_image = Metric("miou_image", "", "higher", mean_of("iou_image"), "mIoU, mean over frames", "mIoU（逐帧平均）")
+    over_all = Metric("miou", "", "higher", miou, say("mIoU, one confusion over all frames"))
+    per_image = Metric("miou_image", "", "higher", mean_of("iou_image"), say("mIoU, mean over frames"))
     first = (over_all, per_image) if settings.rank_by == "global" else (per_image, over_all)
     classes = tuple(
-        Metric(f"iou_{name}", "", "higher", class_iou(number), f"IoU of {name}", f"{CLASSES_ZH[number]} IoU")
+        Metric(f"iou_{name}", "", "higher", class_iou(number), say(IOU_OF[name]))
         for number, name in enumerate(openeds.CLASSES)
     )
     return Track(
         id="eye-segmentation-v1",
-        title="Sparse eye segmentation",
-        title_zh="稀疏标注的眼部分割",
+        title=say("Sparse eye segmentation"),
         trials=trials,
         truth=truth,
         score=score,

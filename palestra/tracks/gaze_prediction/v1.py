@@ -137,14 +137,13 @@ def describe(data: Path) -> "list[Block]":
 ERROR = "error_deg"
 TRACK = Track(
     id="gaze-prediction-v1",
-    title="Gaze prediction",
-    title_zh="视线预测",
+    title=say("Gaze prediction"),
     trials=trials,
     truth=truth,
     score=score,
     # The paper's averages run over the five steps, so percentiles are taken in each step and then averaged.
     metrics=(
-        Metric("pe_deg", "deg", "lower", mean_over("step", mean_of(ERROR)), "PE, mean over 5 steps", "PE（5 步平均）"),
+        Metric("pe_deg", "deg", "lower", mean_over("step", mean_of(ERROR)), say("PE, mean over 5 steps")),
         Metric("p50_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.5)), "p50"),
         Metric("p75_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.75)), "p75"),
         Metric("p95_deg", "deg", "lower", mean_over("step", mean_of_shares(ERROR, 0.95)), "p95"),

@@ -103,8 +103,7 @@ def describe(data: Path) -> "list[Block]":
 def track(settings: Settings) -> Track:
     return Track(
         id="near-eye-gaze-v1",
-        title="Near-eye gaze with calibration",
-        title_zh="近眼视线估计（有标定）",
+        title=say("Near-eye gaze with calibration"),
         trials=trials,
         truth=lambda data: truth(data, settings),
         score=on_disk.with_error,
@@ -112,7 +111,7 @@ def track(settings: Settings) -> Track:
             Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
             Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),
             Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
-            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean", "平均误差"),
+            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), say("mean")),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
         blank=blank,

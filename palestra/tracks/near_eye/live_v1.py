@@ -191,8 +191,7 @@ def track(settings: Settings) -> Track:
     _require_times(settings)
     return Track(
         id="near-eye-live-v1",
-        title="Near-eye gaze, live",
-        title_zh="近眼视线估计（实时）",
+        title=say("Near-eye gaze, live"),
         trials=trials,
         truth=truth,
         score=on_disk.with_error,
@@ -200,8 +199,8 @@ def track(settings: Settings) -> Track:
             Metric("pe_deg", "deg", "lower", mean_of_shares("error_deg", 0.5, 0.95), "PE = ½(P50 + P95)"),
             Metric("p50_deg", "deg", "lower", mean_of_shares("error_deg", 0.5), "P50"),
             Metric("p95_deg", "deg", "lower", mean_of_shares("error_deg", 0.95), "P95"),
-            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), "mean", "平均误差"),
-            Metric("misses", "points", "lower", misses, "misses", "漏答数"),
+            Metric("mean_deg", "deg", "lower", mean_of("error_deg"), say("mean")),
+            Metric("misses", "points", "lower", misses, say("misses")),
         ),
         missing={"error_deg": 180.0},  # as looking the other way
         blank=blank,

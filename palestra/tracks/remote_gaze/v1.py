@@ -223,27 +223,28 @@ def metrics(protocol: Protocol) -> tuple[Metric, ...]:
     """What a protocol's result tells: what ranks, its parts, and how much harder the harder experiment is."""
     ranked = pl.col("experiment").is_in(list(protocol.ranks))
     told = [
-        Metric("error_deg", "deg", "lower", _over_sessions("error_deg", ranked), "angle (Eq. 8), both eyes",
-               "角度误差（式 8），双眼平均"),
-        Metric("hull_error_deg", "deg", "lower", _over_sessions("error_deg", ranked & pl.col("inside_hull")),
-               "the same inside the convex hull", "凸包内的角度误差"),
+        Metric("error_deg", "deg", "lower", _over_sessions("error_deg", ranked), say("angle (Eq. 8), both eyes")),
+        Metric(
+            "hull_error_deg", "deg", "lower", _over_sessions("error_deg", ranked & pl.col("inside_hull")),
+            say("the same inside the convex hull"),
+        ),
     ]  # fmt: skip
     if len(protocol.experiments) > 1:
         told += [_of_experiment(experiment.name) for experiment in protocol.experiments]
     if protocol.against:
         growth = growth_of_means("error_deg", protocol.against, protocol.pairs)
-        told.append(Metric("sensitivity", "", "lower", among(_evaluated(), growth), "R (Eq. 10)", "R（式 10）"))
+        told.append(Metric("sensitivity", "", "lower", among(_evaluated(), growth), say("R (Eq. 10)")))
     titles = {
-        "left_deg": ("left eye", "左眼"),
-        "right_deg": ("right eye", "右眼"),
-        "passing_deg": ("angle (Eq. 7)", "角度误差（式 7）"),
+        "left_deg": say("left eye"),
+        "right_deg": say("right eye"),
+        "passing_deg": say("angle (Eq. 7)"),
     }
-    told += [Metric(name, "deg", "lower", _over_sessions(name, ranked), *title) for name, title in titles.items()]
+    told += [Metric(name, "deg", "lower", _over_sessions(name, ranked), title) for name, title in titles.items()]
     passing = _over_sessions("distance_m", ranked)
-    told.append(Metric("distance_m", "m", "lower", passing, "distance (Eq. 6)", "视线到目标的距离（式 6）"))
+    told.append(Metric("distance_m", "m", "lower", passing, say("distance (Eq. 6)")))
     if "FT" not in protocol.where.get("target", ()):
         pixels = _over_sessions("error_px", ranked)
-        told.append(Metric("error_px", "px", "lower", pixels, "pixels (Eq. 9)", "屏幕像素误差（式 9）"))
+        told.append(Metric("error_px", "px", "lower", pixels, say("pixels (Eq. 9)")))
     return tuple(told)
 
 
@@ -251,7 +252,7 @@ def _of_experiment(name: str) -> Metric:
     found = _over_sessions("error_deg", pl.col("experiment") == name)
     # In English as it is declared, so that a name stays one word.
     title = say("experiment {name}", name=Words(name, words_of(LABELS.get(name, name)).zh))
-    return Metric(f"{name.lower().replace('-', '_')}_deg", "deg", "lower", found, title.en, title.zh)
+    return Metric(f"{name.lower().replace('-', '_')}_deg", "deg", "lower", found, title)
 
 
 def _evaluated() -> pl.Expr:
@@ -334,8 +335,7 @@ def track(settings: Settings) -> Track:
     protocol = studying.protocol_of(study(settings), settings.protocol)
     return Track(
         id="remote-gaze-v1",
-        title="Gaze before a screen",
-        title_zh="屏幕前的视线估计",
+        title=say("Gaze before a screen"),
         trials=partial(trials, settings=settings),
         truth=partial(truth, settings=settings),
         score=measured,

@@ -8,16 +8,18 @@ from pathlib import Path
 import msgspec
 
 from palestra.contest.match import Case, Goal, Group, Sheet, Thing
-from palestra.text import Words
+from palestra.text import Words, joined
 from palestra.tracks.tabletop import format as on_disk
+from palestra.tracks.tabletop.criteria import condition_text
 from palestra.tracks.tabletop.groups import GROUP_TITLES
 from palestra.tracks.tabletop.reference_layout import recorded
 from palestra.tracks.tabletop.simulator import case as table_case
-from palestra.tracks.tabletop.simulator.goals import RULES, Condition, SubGoal
-from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_WORDS, OR, name_of, sentence
+from palestra.tracks.tabletop.simulator.goals import Condition, SubGoal
+from palestra.tracks.tabletop.simulator.language import AND, COLOUR_WORDS, KIND_WORDS, LANGUAGES, OR, name_of, sentence
 from palestra.tracks.tabletop.simulator.objects import CLEARANCE, COLOURS, KINDS, Scene, half_extents, height_of
 from palestra.tracks.tabletop.simulator.objects import Thing as Placed
 
+AND_WORDS, OR_WORDS = (Words(*(each[name] for name in LANGUAGES)) for each in (AND, OR))
 _Key = tuple[str, str, tuple[float, ...], int]  # kind, colour, size, and which of those alike in one scene
 
 
@@ -100,27 +102,14 @@ def colour_words(colour: str) -> Words:
 def criterion(goal: SubGoal, scene: Scene) -> Words:
     """When a sub-goal is met, in words about the scene's own things."""
     things = {thing.id: thing for thing in scene.things}
-    return Words(_criterion(goal, things, "en"), _criterion(goal, things, "zh"))
+    ways = [joined([_said(each, things) for each in way], AND_WORDS) for way in goal.any_of]
+    found = joined(ways, OR_WORDS)
+    return Words(sentence(found.en, "en"), sentence(found.zh, "zh"))
 
 
-def _criterion(goal: SubGoal, things: dict[str, Placed], language: str) -> str:
-    ways = [AND[language].join(_said(each, things, language) for each in way) for way in goal.any_of]
-    return sentence(OR[language].join(ways), language)
-
-
-def _said(condition: Condition, things: dict[str, Placed], language: str) -> str:
-    rule = RULES[condition.rule]
-    names = [name_of(things[each], language) for each in condition.of]
-    text = rule.criterion_zh if language == "zh" else rule.criterion_en
-    return text.format(*names, all=("、" if language == "zh" else ", ").join(names))
-
-
-def general(rule: str) -> Words:
-    """A rule about things that have no names: A, B, C."""
-    letters = "ABCDE"[: max(len(RULES[rule].kinds), 3)]
-    found = RULES[rule]
-    english = found.criterion_en.format(*letters, all="A, B, C")
-    return Words(sentence(english, "en"), sentence(found.criterion_zh.format(*letters, all="A、B、C"), "zh"))
+def _said(condition: Condition, things: dict[str, Placed]) -> Words:
+    placed = [things[each] for each in condition.of]
+    return condition_text(condition.rule, [Words(name_of(one, "en"), name_of(one, "zh")) for one in placed])
 
 
 # A match

@@ -251,16 +251,15 @@ def track(settings: Settings) -> Track:
     settings = msgspec.structs.replace(settings, physics=PHYSICS)
     return Track(
         id="tabletop-manip-v1",
-        title="Tabletop manipulation by instruction",
-        title_zh="语言指令引导的桌面操作",
+        title=say("Tabletop manipulation by instruction"),
         trials=partial(trials, settings=settings),
         truth=partial(truth, settings=settings),
         score=score,
         metrics=(
-            Metric("score", "", "higher", mean_of("score"), "mean share of sub-goals met", "子目标平均达成率"),
-            Metric("full", "", "higher", mean_of("full"), "cases met in full", "完整达成的用例比例"),
-            Metric("total_s", "s", "lower", total_s, "time in all", "总用时"),
-            Metric("variance", "", "lower", variance, "variance of the cases", "各用例得分的方差"),
+            Metric("score", "", "higher", mean_of("score"), say("mean share of sub-goals met")),
+            Metric("full", "", "higher", mean_of("full"), say("cases met in full")),
+            Metric("total_s", "s", "lower", total_s, say("time in all")),
+            Metric("variance", "", "lower", variance, say("variance of the cases")),
         ),
         missing=missed,
         blank=blank,

@@ -12,18 +12,18 @@ from palestra.tracks.tabletop.case_catalogue import (
     catalogue,
     colour_words,
     criterion,
-    general,
     hole_text,
     is_round,
     kind_words,
     size_text,
 )
+from palestra.tracks.tabletop.criteria import always, general
 from palestra.tracks.tabletop.drawings import LAYOUT_SCALE, TABLE_SCALE, layout, overview
 from palestra.tracks.tabletop.interfaces import interfaces
 from palestra.tracks.tabletop.simulator import arm
 from palestra.tracks.tabletop.simulator.arm import CONTROL_HZ
 from palestra.tracks.tabletop.simulator.cameras import CAMERAS, calibration
-from palestra.tracks.tabletop.simulator.goals import ALWAYS_EN, ALWAYS_ZH, RULES
+from palestra.tracks.tabletop.simulator.goals import RULES
 from palestra.tracks.tabletop.simulator.objects import CLEARANCE, TABLE_LENGTH, TABLE_WIDTH, Thing
 
 CAMERA_WORDS = {"top": say("top"), "side": say("side"), "wrist": say("wrist")}
@@ -46,12 +46,9 @@ def sections(data: Path, size: int) -> list[Section]:
 
 
 def _criteria(cases: list[on_disk.Case]) -> Section:
-    always = Words(
-        f"For every sub-goal: {ALWAYS_EN} It is judged at the end.", f"所有子目标：{ALWAYS_ZH}以结束时的状态判定。"
-    )
     rows = tuple((Words(name), general(name)) for name in RULES)
     blocks: list[Block] = [
-        Prose(always),
+        Prose(always()),
         Grid((say("condition"), say("holds when")), rows),
         Heading(say("Practice cases")),
         Prose(

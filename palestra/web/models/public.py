@@ -199,6 +199,7 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""  # whom intervals resample: "person"
     closed: bool = False
     judged: bool = False  # by referees, at a table: nothing is sent in, and nothing is an estimate
+    further: int = 0  # ranked rows that a page leaves out, below those shown; the API has all of them
 
 
 # Submissions

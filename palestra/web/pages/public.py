@@ -43,7 +43,7 @@ def home(site: Site, request: Asked) -> Response[str]:
 
 @get("/boards/{phase:str}", sync_to_thread=False, include_in_schema=False)
 def board(site: Site, request: Asked, phase: str) -> Response[str]:
-    return show(request, "board.html", there(public.board(site, phase, viewer_from(request)), missing.BOARD))
+    return show(request, "board.html", there(public.board_page(site, phase, viewer_from(request)), missing.BOARD))
 
 
 @get("/final", sync_to_thread=False, include_in_schema=False)

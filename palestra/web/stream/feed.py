@@ -19,6 +19,8 @@ log = logging.getLogger("palestra.web")
 BEAT_S = 10.0  # half of the longest silence; proxies and browsers take a longer one for a lost connection
 PAUSE_S = 0.1  # least time between two messages on a topic
 PAUSES_S = {"match:": 0.02}  # on those that people act on: two referees may mark at the same moment
+SLICE_S = 0.02  # of writing, until requests have their turn
+REST = 1.0  # times as long as a slice took: writing has half of the event loop's time at most, however much there is
 BEAT = b": still here\n\n"
 
 
@@ -59,6 +61,16 @@ def change(before: Said, after: Said) -> bytes:
     return told if 2 * len(told) < len(after.text) else b""
 
 
+def _is_urgent(key: str) -> bool:
+    """Whether people act on what it says."""
+    return key.startswith(tuple(PAUSES_S))
+
+
+def _pause_s(key: str) -> float:
+    """The least time between two messages on a topic."""
+    return min(next((pause_s for start, pause_s in PAUSES_S.items() if key.startswith(start)), PAUSE_S), PAUSE_S)
+
+
 class _Topic:
     def __init__(self, write: Write) -> None:
         self.write = write
@@ -93,7 +105,8 @@ class Feed:
 
     def __init__(self) -> None:
         self._topics: dict[str, _Topic] = {}
-        self._dirty: set[str] = set()
+        self._dirty: dict[str, None] = {}  # in the order that they changed
+        self._rests_until = 0.0  # before that nothing is written that is not urgent
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -110,7 +123,7 @@ class Feed:
     def _mark(self, prefixes: tuple[str, ...]) -> None:
         found = {key for key in self._topics if key.startswith(prefixes)}
         if found:
-            self._dirty |= found
+            self._dirty |= dict.fromkeys(found)
             self._wake.set()
 
     async def run(self) -> None:
@@ -127,20 +140,26 @@ class Feed:
             if now >= beaten + BEAT_S:
                 beaten = now
                 self._beat()
-            self._pass_on({key for key in self._dirty if self._rests(key) <= now}, now)
+            self._pass_on([key for key in self._dirty if self._rests(key) <= now])
 
     def _rests(self, key: str) -> float:
         """Until when a topic is not written again."""
         topic = self._topics.get(key)
-        return topic.rests_until if topic else 0.0
+        return max(topic.rests_until if topic else 0.0, 0.0 if _is_urgent(key) else self._rests_until)
 
-    def _pass_on(self, changed: set[str], now: float) -> None:
-        self._dirty -= changed
-        news = [key for key in changed if self._tried(key)]
-        for key in news:
-            pause_s = next((pause_s for start, pause_s in PAUSES_S.items() if key.startswith(start)), PAUSE_S)
-            self._topics[key].rests_until = now + min(pause_s, PAUSE_S)
-        self._wake_readers(news)
+    def _pass_on(self, changed: list[str]) -> None:
+        """Write topics for as long as a slice; those that are left are next, when all have rested."""
+        assert self._loop
+        began = now = self._loop.time()
+        for key in sorted(changed, key=_is_urgent, reverse=True):
+            if now > began + SLICE_S and not _is_urgent(key):
+                break
+            del self._dirty[key]
+            if self._tried(key):
+                self._wake_readers([key])
+                self._topics[key].rests_until = now + _pause_s(key)
+            now = self._loop.time()
+        self._rests_until = max(self._rests_until, now + REST * (now - began))
 
     def _beat(self) -> None:
         """A sign of life, to those only who have had nothing for a while: it costs as much as news."""

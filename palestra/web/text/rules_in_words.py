@@ -22,7 +22,7 @@ from palestra.contest.rules import (
     track_of,
     value_parsers,
 )
-from palestra.text import Words, joined, said, said_count, say, say_as, say_count
+from palestra.text import Words, joined, said, said_count, say, say_as, say_count, words_of
 from palestra.web.models import RuleRow, RuleSection
 from palestra.web.text import numbers
 from palestra.web.text.choices import CHOICES
@@ -107,7 +107,7 @@ def _told(table: Any, kind: str, name: str, key: Key, rules: Rules) -> Words:
     if isinstance(value, Words):
         return value
     if name == "track":
-        return Words(track_of(table).title, track_of(table).title_zh)
+        return words_of(track_of(table).title)
     if (kind, name) == ("promotion", "to"):
         return rules.phase(value).title
     if key.read in _HOW:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from palestra.contest import Viewer, is_rounded, rounding, sees_awards, sight_of_board
+from palestra.contest import Viewer, is_rounded, sees_awards, sight_of_board
 from palestra.contest.boards import Row
 from palestra.contest.log import chain
 from palestra.contest.rules import track_of
@@ -55,17 +55,15 @@ def _on_board(site: Site, phase: str, team: str, viewer: Viewer, at: int) -> Pla
     rules = site.state.phase(phase, at)
     metric = track_of(rules).ranks
     of = sum(other.rank is not None for other in rows)
-    numbers = row.entry.metrics if row else {}
-    if is_rounded(site.state, site.state.phase(phase, site.now), site.now) and not viewer.is_organiser:
-        numbers = rounding.told(rules, track_of(rules), numbers)
-    value = numbers.get(metric.name)
+    value = row.entry.metrics.get(metric.name) if row else None
     return Place(row.rank if row else None, of, column_of(metric), value)
 
 
 def _in_final(site: Site, team: str, viewer: Viewer, at: int) -> Place:
-    """In the final standing as it was then; nothing where this viewer does not see all of its boards."""
+    """In the final standing as it was then; nothing where this viewer does not see all of its boards with all digits:
+    the standing is made from these."""
     weights = site.state.rules(at).weights
-    if not weights or not all(_sees(site, phase, viewer) for phase in weights):
+    if not weights or not all(_sees(site, phase, viewer) and not _rounds(site, phase, viewer) for phase in weights):
         return Place()
     rows = site.boards.final_at(at)
     row = next((row for row in rows if row.team == team), None)
@@ -76,7 +74,12 @@ def _sees(site: Site, phase: str, viewer: Viewer) -> bool:
     return sight_of_board(site.state, site.state.phase(phase, site.now), viewer, site.now) is not None
 
 
+def _rounds(site: Site, phase: str, viewer: Viewer) -> bool:
+    """Whether this viewer sees the phase's scores rounded, and ranks that follow from these."""
+    return not viewer.is_organiser and is_rounded(site.state, site.state.phase(phase, site.now), site.now)
+
+
 def _board(site: Site, phase: str, viewer: Viewer, at: int) -> Sequence[Row]:
     """The board that an award was given by, as it stood then: scores and disqualifications that came later change no
     certificate. Empty where this viewer sees none."""
-    return site.boards.rows(phase, "whole", at) if _sees(site, phase, viewer) else ()
+    return site.boards.rows(phase, "whole", at, _rounds(site, phase, viewer)) if _sees(site, phase, viewer) else ()

@@ -106,7 +106,7 @@ def _phase_on(site: Site) -> Phase:
 def _board_screen(site: Site, asked: str) -> lv.ScreenPage | None:
     state, now = site.state, site.now
     phase = state.phase(asked, now) if asked else _phase_on(site)
-    board = public.board(site, phase.id, NOBODY)
+    board = public.board_page(site, phase.id, NOBODY)
     if board is None and asked:
         return None
     metric = track_of(phase).ranks

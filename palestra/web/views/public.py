@@ -9,11 +9,12 @@ from palestra.contest.decisions import bundle_due
 from palestra.contest.log import State
 from palestra.contest.rules import Phase, Rules, track_of
 from palestra.records import Estimate, Metric, Track
-from palestra.text import Words
+from palestra.text import Words, words_of
 from palestra.web.models import public as v
 from palestra.web.site import Site
 
 SHOWN_METRICS = 4  # columns of a board
+SHOWN_ROWS = 200  # of a board on a page: five thousand are 7 MB, written and sent again with every score
 VERSION = version("palestra")  # read from a file, and every page says it
 
 
@@ -97,7 +98,7 @@ def _card(state: State, rules: Rules, phase: Phase, viewer: Viewer, now: int) ->
         id=phase.id,
         title=phase.title,
         about=phase.about,
-        track=Words(track_of(phase).title, track_of(phase).title_zh),
+        track=words_of(track_of(phase).title),
         opens=phase.opens,
         closes=phase.closes,
         state=state_at(phase.opens, phase.closes, now),
@@ -170,7 +171,7 @@ def _steps(state: State, viewer: Viewer) -> v.Steps:
 
 
 def column_of(metric: Metric) -> v.Column:
-    title = Words(metric.title or metric.name, metric.title_zh)
+    title = words_of(metric.title or metric.name)
     return v.Column(name=metric.name, title=title, unit=metric.unit, better=metric.better)
 
 
@@ -182,8 +183,8 @@ def shown_metrics(phase: Phase, track: Track, rounded: bool) -> list[Metric]:
     return list(dict.fromkeys([track.ranks, *ties, *others]))[:SHOWN_METRICS]
 
 
-def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
-    """A board as someone sees it; nothing where they may not."""
+def board(site: Site, phase_id: str, viewer: Viewer, most: int | None = None) -> v.BoardPage | None:
+    """A board as someone sees it; nothing where they may not. Of a long one `most` rows, and their own team's."""
     seen = site.boards.seen(phase_id, viewer)
     if seen is None:
         return None
@@ -193,10 +194,12 @@ def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
     sight, rows = seen
     metrics = shown_metrics(phase, track, sight.rounded)
     history = sees(phase.history_for, viewer)
+    shown = rows if most is None else [*rows[:most], *(row for row in rows[most:] if _is_mine(row, viewer))]
     return v.BoardPage(
         phase=link_of(phase, now),
         columns=tuple(map(column_of, metrics)),
-        rows=tuple(_row(state, phase, row, metrics, viewer, history) for row in rows),
+        rows=tuple(_row(state, phase, row, metrics, viewer, history) for row in shown),
+        further=sum(row.rank is not None for row in rows) - sum(row.rank is not None for row in shown),
         ties=tuple(phase.ties or track.ties),
         mode=phase.board,
         as_of=_as_of(state, sight),
@@ -211,13 +214,22 @@ def board(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
     )
 
 
+def board_page(site: Site, phase_id: str, viewer: Viewer) -> v.BoardPage | None:
+    """A board as a page shows it: of a long one, its beginning."""
+    return board(site, phase_id, viewer, SHOWN_ROWS)
+
+
+def _is_mine(row: Row, viewer: Viewer) -> bool:
+    return bool(row.entry.team) and row.entry.team == viewer.team
+
+
 def _as_of(state: State, sight: Sight) -> int:
     return sight.frozen_at or state.at
 
 
 def _row(state: State, phase: Phase, row: Row, metrics: list[Metric], viewer: Viewer, history: bool) -> v.BoardRow:
     entry = row.entry
-    mine = bool(entry.team) and entry.team == viewer.team
+    mine = _is_mine(row, viewer)
     promotion = state.promotions.get(phase.id)
     return v.BoardRow(
         name=entry.name,

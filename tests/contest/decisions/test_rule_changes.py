@@ -11,7 +11,7 @@ from palestra import registry
 from palestra.contest.decisions.rule_changes import SHOWN, differences, told
 from palestra.contest.log import events as e
 from palestra.contest.rules import model as rule_records
-from palestra.contest.rules import reader
+from palestra.contest.rules import reader, template
 from palestra.contest.rules.model import Award, Quota, Rules
 from palestra.text import Words
 from tests.contest.story import DAY, Story, a_phase, some_rules, two_phases
@@ -23,7 +23,7 @@ replace = msgspec.structs.replace
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "contest.toml"
-    path.write_text(reader.template(["near-eye-gaze-v1"], 1_660_000_000_000, "UTC"))
+    path.write_text(template(["near-eye-gaze-v1"], 1_660_000_000_000, "UTC"))
     return path
 
 

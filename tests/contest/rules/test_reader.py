@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palestra.contest.rules import calendar, reader
+from palestra.contest.rules import calendar, new_file, reader
 from palestra.contest.rules import keys as rule_keys
 from palestra.contest.rules.calendar import DAY_MS, HOUR_MS
 from palestra.contest.rules.model import Promotion, Quota, Rules, Verification, decode, encode
@@ -283,7 +283,7 @@ def test_any_value_of_any_key_is_taken_or_refused_with_its_line(place, value):
     st.sampled_from(["Asia/Shanghai", "Europe/Zurich", "America/Sao_Paulo", "UTC"]),
 )
 def test_a_new_file_is_read_and_open_for_thirty_days(tracks, now, zone):
-    rules = parse(reader.template(tracks, now, zone))
+    rules = parse(new_file.template(tracks, now, zone))
     assert [phase.track for phase in rules.phases] == tracks
     for phase in rules.phases:
         assert now - 60_000 < phase.opens <= now
@@ -291,7 +291,7 @@ def test_a_new_file_is_read_and_open_for_thirty_days(tracks, now, zone):
 
 
 def test_what_a_new_file_has_in_comments_can_be_used():
-    text = reader.template(["near-eye-gaze-v1"], 1_700_000_000_000, "Asia/Shanghai")
+    text = new_file.template(["near-eye-gaze-v1"], 1_700_000_000_000, "Asia/Shanghai")
     used = re.sub(r"^# (?=\w+ = |\[registration\])", "", text, flags=re.MULTILINE)
     assert used.count("\n#") < text.count("\n#") - 10
     assert parse(used).phases[0].freeze is not None
@@ -299,9 +299,9 @@ def test_what_a_new_file_has_in_comments_can_be_used():
 
 def test_a_new_file_needs_a_track_and_a_zone():
     with pytest.raises(PalestraError, match="needs a track"):
-        reader.template([], 0, "UTC")
+        new_file.template([], 0, "UTC")
     with pytest.raises(PalestraError, match="Did you mean 'Asia/Shanghai'"):
-        reader.template(["near-eye-gaze-v1"], 0, "Asia/Shangai")
+        new_file.template(["near-eye-gaze-v1"], 0, "Asia/Shangai")
 
 
 # The page about it

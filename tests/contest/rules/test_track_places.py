@@ -5,7 +5,8 @@ import os
 import pytest
 
 from palestra import registry
-from palestra.contest.rules.reader import named_tracks, parse, parse_sent, read, template
+from palestra.contest.rules.new_file import template
+from palestra.contest.rules.reader import named_tracks, parse, parse_sent, read
 from palestra.contest.rules.track_places import find_tracks
 from palestra.errors import Refused
 from tests import OUTSIDE

@@ -1,8 +1,10 @@
 """Holding: a track whose parts never end, for tests of commands that are stopped in the middle.
 
-HOLD_AT names what holds: make, predict, score or draw. Whoever does says so in the named pipe HOLD, with its process.
+HOLD_AT names what holds: make, predict, score, draw, fit or rehearse. Whoever does says so in the named pipe HOLD,
+with its process.
 """
 
+import hashlib
 import os
 import signal
 from collections.abc import Mapping
@@ -15,9 +17,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.contest import Attempt
+from palestra.contest.match import Case, CaseSet, Goal, Group, Sheet, SimulatedCase, SimulatedGoal, Thing
+from palestra.evaluation import leave_one_out
 from palestra.formats import read_table, replacing, write_table
-from palestra.records import Dataset, Display, FileAnswers, Metric, Order, Part, Plan, Solution, Track
+from palestra.records import (
+    Dataset,
+    Display,
+    FileAnswers,
+    Material,
+    Metric,
+    Order,
+    Part,
+    Plan,
+    RefereedMatch,
+    Solution,
+    Study,
+    Track,
+)
 from palestra.reduce import mean_of
+from palestra.text import Words
 
 NAMES = ("a", "b", "c")
 
@@ -79,6 +98,35 @@ def predict(data: Path, trials: pl.DataFrame, model: None) -> pl.DataFrame:
     return trials.select("trial", number=pl.lit(1))
 
 
+class Learner:
+    """Trained anew in each fold, and never done."""
+
+    def fit(self, training: Material) -> None:
+        hold("fit")
+
+    def predict(self, test: Material) -> pl.DataFrame:
+        return test.rows.select("trial", number=pl.lit(1))
+
+
+def sheet(data: Path, cases: CaseSet) -> Sheet:
+    digest = hashlib.sha256(b"a").hexdigest()
+    case = Case("a", Words("Stack."), (Goal("tall", Words("It is tall.")),), (1,), digest)
+    return Sheet((Group("stack", Words("Stack"), (case,)),), (Thing(1, Words("block")),), {digest: b"a"})
+
+
+def rehearse(data: Path, attempt: Attempt) -> SimulatedCase:
+    hold("rehearse")
+    return SimulatedCase(attempt.case, {"tall": SimulatedGoal(False, None)}, 2.0)
+
+
+class Nobody:
+    """A program that is never asked."""
+
+    def reset(self, world: object) -> None: ...
+
+    def act(self) -> None: ...
+
+
 TRACK = Track(
     id="holding-v1",
     title="Holding",
@@ -91,6 +139,16 @@ TRACK = Track(
     files=FileAnswers(answers, write_table),
     dataset=Dataset(make),
     display=Display(picture=picture),
+    study=Study(
+        pieces=lambda data: [{"piece": name} for name in NAMES],
+        samples=lambda data, names: truth(data).filter(pl.col("trial").is_in(names)).with_columns(piece="trial"),
+        protocols=(leave_one_out("piece"),),
+    ),
+    match=RefereedMatch(judged=score, sheet=sheet, rehearse=rehearse),
 )
 SOLVER = SimpleNamespace(fit=fit, predict=predict)
-SOLUTIONS = [Solution("holding-v1", "slow", "Never ends", solves="holding_v1:SOLVER", parts_by=("trial",))]
+SOLUTIONS = [
+    Solution("holding-v1", "slow", "Never ends", solves="holding_v1:SOLVER", parts_by=("trial",)),
+    Solution("holding-v1", "learner", "Never learns", learns="holding_v1:Learner"),
+    Solution("holding-v1", "nobody", "Never asked", knows="holding_v1:Nobody"),
+]

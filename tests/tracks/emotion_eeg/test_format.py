@@ -570,7 +570,7 @@ def test_the_material_adds_up() -> None:
     assert [table["label"].to_list().count(label) for label in range(9)] == [3, 3, 3, 3, 4, 3, 3, 3, 3]
     assert table["valence"].to_list() == ["negative"] * 12 + ["neutral"] * 4 + ["positive"] * 12
     assert [emotion.label for emotion in material.EMOTIONS] == list(range(9))
-    assert [emotion.name_zh for emotion in material.EMOTIONS] == [
+    assert [emotion.title.zh for emotion in material.EMOTIONS] == [
         "愤怒",
         "恶心",
         "恐惧",

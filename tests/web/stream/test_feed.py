@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -261,3 +262,38 @@ def test_a_change_leads_from_one_text_to_the_next(before: list[str], after: list
         known = first.text.splitlines()
         found = [line for part in parts for line in ([part] if isinstance(part, str) else known[part[0] :][: part[1]])]
         assert found == second.text.splitlines()
+
+
+def test_much_that_changed_at_once_leaves_half_of_the_time_to_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boards of many teams that each take as long to write as a slice may last: after each, requests have as long."""
+    cost_s = 2 * feed_module.SLICE_S
+    written: list[tuple[str, float]] = []
+
+    async def test(feed: Feed) -> None:
+        loop = asyncio.get_running_loop()
+        ahead_s, plain = 0.0, loop.time
+        monkeypatch.setattr(loop, "time", lambda: plain() + ahead_s)
+
+        def slow(key: str) -> Callable[[], Said | None]:
+            def write() -> Said | None:
+                nonlocal ahead_s
+                written.append((key, loop.time()))
+                ahead_s += cost_s
+                return Said("board", str(written[-1]), str(len(written)))
+
+            return write
+
+        keys = ["board:first:red", "board:first:blue", "board:first:green", "match:m1:"]
+        readers = [feed.read({key: slow(key)}) for key in keys]
+        for reader in readers:
+            await news(reader)
+        written.clear()
+        feed.touch(["board:", "match:"])
+        await asyncio.gather(*(news(reader) for reader in readers))
+
+    run(test, monkeypatch)
+    assert written[0][0] == "match:m1:", "what people act on is written first"
+    boards = [at for key, at in written if key != "match:m1:"]
+    assert len(boards) == 3
+    between = [later - before for before, later in pairwise(boards)]
+    assert min(between) >= (1 + feed_module.REST) * cost_s - 0.001

@@ -3,7 +3,9 @@
 import re
 
 from palestra.contest.log import events as e
+from palestra.contest.rules.model import Award
 from palestra.contest.rules.model import encode as encode_rules
+from palestra.text import Words
 from tests.contest.story import DAY, START, a_phase, some_rules
 from tests.web.conftest import As, World
 
@@ -52,3 +54,19 @@ def test_who_may_not_see_the_board_sees_no_rank(world: World, people: dict[str, 
     assert "Team &lt;t1&gt;" in page
     assert "1.500" not in page
     assert "1.500" in people["organiser"].get("/certificates/0/t1").text
+
+
+def test_while_scores_are_rounded_the_rank_follows_from_them_and_the_final_standing_is_not_told(
+    world: World, people: dict[str, As]
+) -> None:
+    """An order by all digits would say which of two submissions is better, to the last digit."""
+    phases, awards = world.state.rules().phases, (Award("first", Words("First"), 2), Award("", Words("Overall"), 1))
+    rules = some_rules(a_phase(scores=10.0), *phases[1:], awards=awards, weights={"first": 1.0})
+    world.clock.at = START + DAY
+    world.add(e.RulesAmended(encode_rules(rules), world.clock(), "coarse"))
+    world.add(e.AwardGiven(0, "t1", "by rank"), e.AwardGiven(0, "t2", "by rank"), e.AwardGiven(1, "t2", "by rank"))
+    for team in ("t1", "t2"):
+        assert said(people["nobody"].get(f"/certificates/0/{team}").text)[0] == "rank 1 of 2"
+    assert said(people["organiser"].get("/certificates/0/t2").text) == ("rank 2 of 2", "3.000°")
+    assert "Rank" not in people["nobody"].get("/certificates/1/t2").text
+    assert "Rank" in people["organiser"].get("/certificates/1/t2").text

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from palestra.tracks.tabletop.criteria import CRITERIA, always, general
 from palestra.tracks.tabletop.simulator import arm
 from palestra.tracks.tabletop.simulator.goals import (
-    ALWAYS_EN,
-    ALWAYS_ZH,
     RULES,
     TABLE,
     Condition,
@@ -22,6 +21,7 @@ from palestra.tracks.tabletop.simulator.goals import (
 from palestra.tracks.tabletop.simulator.objects import DRAWER_TRAVEL, Scene, Thing
 from palestra.tracks.tabletop.simulator.table import Table, settle
 from palestra.tracks.tabletop.solutions.motions import Arm, choose_grasp
+from tests.web.text.chinese import CHINESE
 
 FLAT = (1.0, 0.0, 0.0, 0.0)
 THINGS = (
@@ -230,5 +230,8 @@ def test_shares_are_exact():
 
 
 def test_every_rule_says_its_criterion_in_both_languages():
-    assert all(rule.criterion_en and rule.criterion_zh for rule in RULES.values())
-    assert ALWAYS_EN and ALWAYS_ZH
+    assert CRITERIA.keys() == RULES.keys()
+    texts = [always(), *map(general, RULES)]
+    assert all(CHINESE.search(text.zh) and not CHINESE.search(text.en) for text in texts)
+    assert general("on").en == "A lies on B, which carries at least half of its weight."
+    assert general("stacked").zh == "自下而上逐个叠放，下面的承受上面的重量：A、B、C。"
