@@ -4,8 +4,8 @@
 
 It learns from the world alone (train/eye_world.py): other people, devices, light, focus and framing in every batch, and
 pictures without an eye, with two, or in pieces, so that it can say that it does not know. A larger network learns
-first, for half of the time; the one that is shipped then learns from the same pictures, and from what the larger one
-says of them. Both keep their state in FOLDER after every 150 batches; started again, they go on from there.
+first; the one that is shipped then learns from the same pictures, and from what the larger one says of them. Both keep
+their state in FOLDER after every 300 batches; started again, they go on from there.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from torch.nn import functional
 from palestra.eyes.reader.torch_network import Reader, to_onnx
 from train import eye_command
 from train.eye_world import (
+    Drawn,
     Framing,
     Spoiling,
     World,
@@ -45,11 +46,13 @@ class Settings(eye_command.Settings):
 
 USUAL = Settings(
     people=4096,
+    batch=256,
+    epoch=300,
     steps=30_000,
-    train_s=450.0,
+    train_s=460.0,
     decay=1e-2,
     widths=(16, 32, 64, 112, 128),
-    teacher_s=450.0,
+    teacher_s=300.0,
     teacher_widths=(32, 64, 112, 160, 192),
 )
 SMALL = Settings(
@@ -71,11 +74,16 @@ SHOWN = 0.35  # of its iris, from which on an eye is in a picture; below, whethe
 
 def lesson(world: World, settings: Settings) -> tuple[Tensor, ...]:
     """Pictures, masks, axis angles (n, 2), opening, whether each shows one eye, whether a left one, and how surely."""
-    drawn = moved(world, world.batch(settings.batch), FRAMING)
-    one = world.uniform(0, 1, settings.batch) >= settings.without
-    others = (~one).nonzero()[:, 0]
-    drawn.image[others] = nothing_there(world, drawn.image[others])
-    image = spoilt(world, drawn.image, SPOILING)
+    return world.quick(_taught)(world, world.batch(settings.batch), settings.without)
+
+
+def _taught(world: World, drawn: Drawn, without: float) -> tuple[Tensor, ...]:
+    drawn = moved(world, drawn, FRAMING)
+    count = len(drawn.image)
+    others = round(without * count)  # the first ones: who they show is drawn by chance
+    one = torch.arange(count, device=world.device) >= others
+    image = torch.cat([nothing_there(world, drawn.image[:others]), drawn.image[others:]])
+    image = spoilt(world, image, SPOILING)
     image, drawn = framed(world, image, drawn, FRAMING)
     mask = torch.where(one[:, None, None], drawn.mask, torch.zeros_like(drawn.mask))
     clear = ~one | (drawn.shown >= SHOWN)
@@ -144,24 +152,26 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
     torch.manual_seed(settings.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     world, others = world_and_others(settings.people, settings.seed, DEVICE, squints=SQUINTS, hard=True)
-    lesson(world, settings)  # compiles, which is not training
 
     def learnt(name: str, widths: tuple[int, ...], train_s: float, larger: Reader | None) -> Reader:
         network = on(Reader(widths))
+        quick, quick_larger = world.quick(network), world.quick(larger) if larger else None
+        quick_loss, quick_heeded = world.quick(loss_of), world.quick(heeded)
 
         def loss() -> Tensor:
             pictures, *taught = lesson(world, settings)
             pictures = pictures.contiguous(memory_format=torch.channels_last)
             with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-                told = network(pictures)
+                told = quick(pictures)
                 with torch.no_grad():
-                    hers = larger(pictures) if larger else None
-            true = loss_of(told, tuple(taught))
-            return true + settings.heed * heeded(told, hers, tuple(taught)) if hers else true
+                    hers = quick_larger(pictures) if quick_larger else None
+            true = quick_loss(told, tuple(taught))
+            return true + settings.heed * quick_heeded(told, hers, tuple(taught)) if hers else true
 
         def check() -> str:
             return eye_command.told(tested(network, others, settings))
 
+        loss().backward()  # compiles, which is not training
         schedule = replace(settings, train_s=train_s).schedule
         learn(network, loss, schedule, check, work / f"{name}-{settings.seed}.pt")
         return network

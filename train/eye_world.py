@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -49,6 +50,9 @@ class Drawn:
     shown: Tensor  # (n,) how much of the iris that was seen at first is still in the picture
 
 
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
 class World:
     """Some thousand people, each before a device of their own, on one card."""
 
@@ -66,17 +70,24 @@ class World:
             self.plates = torch_renderer.stack(list(pool.map(_painted, jobs, chunksize=8))).to(device)
         self.device = device
         self.generator = torch.Generator(device).manual_seed(PEOPLE_SEED + seed)
-        self._render = (
-            torch.compile(torch_renderer.render, dynamic=False)
-            if compiled and device == "cuda"
-            else torch_renderer.render
-        )
+        self.compiled = compiled and device == "cuda"
+        self._render = self.quick(torch_renderer.render)
+        self._varied = self.quick(torch_conditions.varied)
+
+    def quick(self, function: Function) -> Function:
+        """Compiled where the world is: what runs over every pixel of a batch takes a tenth of the time then."""
+        return torch.compile(function, dynamic=False) if self.compiled else function  # type: ignore[return-value]
 
     def uniform(self, low: float, high: float, *size: int) -> Tensor:
-        return low + (high - low) * torch.rand(*size, device=self.device, generator=self.generator)
+        return low + (high - low) * torch.rand(*size, device=self.device, generator=self._chance)
 
     def normal(self, *size: int) -> Tensor:
-        return torch.randn(*size, device=self.device, generator=self.generator)
+        return torch.randn(*size, device=self.device, generator=self._chance)
+
+    @property
+    def _chance(self) -> torch.Generator | None:
+        """What is compiled draws from the device's own generator: none other can be compiled."""
+        return None if torch.compiler.is_compiling() else self.generator
 
     def looks(self, count: int) -> torch_renderer.Looks:
         """Anybody looking anywhere, in any light, a tenth of them with lids that are all but closed."""
@@ -101,7 +112,7 @@ class World:
         image, all_of_it = pictures.image, torch.ones_like(looks.opening)
         if self._hard:
             lids = ((line + 0.5) / 2 - 0.5 for line in (pictures.upper_px, pictures.lower_px))
-            image = torch_conditions.varied(torch_conditions.Scene(image, pictures.mask, *lids), self)
+            image = self._varied(torch_conditions.Scene(image, pictures.mask, *lids), self)
         size = torch.tensor([WIDTH, HEIGHT], device=image.device)
         iris = (pictures.pupil_px + 0.5) / size - 1
         axis = self._axis(looks)
@@ -277,20 +288,16 @@ def _focus(world: World, image: Tensor, most_px: float) -> Tensor:
 
 def _streaks(world: World, count: int, most: int = 5) -> Tensor:
     """Bright or dark bars and spots: reflections on lenses, hair, frames, dirt. Most pictures have none."""
-    centre_x, centre_y = world.uniform(0, WIDTH, count, most, 1), world.uniform(0, HEIGHT, count, most, 1)
-    turn, long = world.uniform(0, math.pi, count, most, 1), world.uniform(2, 60, count, most, 1)
-    thick = world.uniform(0.8, 5, count, most, 1)
-    there = world.uniform(0, 1, count, most, 1) < 0.18
-    level = torch.where(there, world.uniform(-0.6, 1.0, count, most, 1), 0.0)
-    x = torch.arange(WIDTH, device=world.device)[None, None]
-    y = torch.arange(HEIGHT, device=world.device)[None, None]
-    total = torch.zeros(count, HEIGHT, WIDTH, device=world.device)
-    for k in range(most):
-        dx, dy = (x - centre_x[:, k : k + 1])[:, 0, None, :], (y - centre_y[:, k : k + 1])[:, 0, :, None]
-        c, s = turn[:, k].cos()[..., None], turn[:, k].sin()[..., None]
-        along, off = (dx * c + dy * s) / long[:, k][..., None], (dy * c - dx * s) / thick[:, k][..., None]
-        total = total + level[:, k][..., None] * torch.exp(-(along**4) - off**2)
-    return total
+
+    def each(low: float, high: float) -> Tensor:
+        return world.uniform(low, high, count, most, 1, 1)
+
+    dx = torch.arange(WIDTH, device=world.device)[None, None, None] - each(0, WIDTH)
+    dy = torch.arange(HEIGHT, device=world.device)[None, None, :, None] - each(0, HEIGHT)
+    turn, long, thick = each(0, math.pi), each(2, 60), each(0.8, 5)
+    level = torch.where(each(0, 1) < 0.18, each(-0.6, 1.0), 0.0)
+    along, off = (dx * turn.cos() + dy * turn.sin()) / long, (dy * turn.cos() - dx * turn.sin()) / thick
+    return (level * torch.exp(-(along**4) - off**2)).sum(1)
 
 
 @torch.no_grad()
@@ -309,14 +316,17 @@ def nothing_there(world: World, image: Tensor) -> Tensor:
     corner = functional.interpolate(image[:, None, :50, :80], (HEIGHT, WIDTH), mode="bicubic")[:, 0]
     # Two eyes: two pictures side by side, as of a whole face.
     small = functional.interpolate(image[:, None], (HEIGHT, WIDTH // 2), mode="bilinear", antialias=True)[:, 0]
-    both = torch.cat([small, small.roll(1, 0).flip(2)], 2)
+    # Often they are one person's, a mirror image of each other.
+    other = torch.where(world.uniform(0, 1, count, 1, 1) < 0.5, small, small.roll(1, 0))
+    both = torch.cat([small, other.flip(2)], 2)
     # Pieces in disorder: the light and lines of an eye, and no eye.
     pieces = image.view(count, 5, 40, 8, 40).permute(0, 1, 3, 2, 4).reshape(count, 40, 40, 40)
-    pieces = pieces[:, torch.randperm(40, device=image.device, generator=world.generator)]
+    pieces = pieces[:, world.uniform(0, 1, 40).argsort()]
     pieces = pieces.view(count, 5, 8, 40, 40).permute(0, 1, 3, 2, 4).reshape(count, HEIGHT, WIDTH)
     bars = 120 + 90 * torch.sign(torch.sin(fine * 3 + soft * 6))
-    kinds = torch.stack([clouds, flat, corner, both, pieces, bars], 1)
-    kind = torch.randint(kinds.shape[1], (count,), device=image.device, generator=world.generator)
+    # Two eyes and skin are what people really have; the others keep a network from seeing eyes everywhere.
+    kinds = torch.stack([both, both, both, corner, corner, clouds, flat, pieces, bars], 1)
+    kind = world.uniform(0, kinds.shape[1], count).long().clamp(max=kinds.shape[1] - 1)
     return kinds[torch.arange(count, device=image.device), kind].clamp(0, 255)
 
 

@@ -2,7 +2,8 @@
 
 The network (0.6 M parameters, 320 × 200) tells three things of each place: whether the eye is open there, whether the
 iris is there, were it not covered, and the same of the pupil. It learns from the given labels and, in equal parts, from
-people and devices that no data set has (train/eye_world.py). What a sequence's own labels and its other frames add is
+people and devices that no data set has (train/eye_world.py), framed and spoilt as for the reader of `palestra
+annotate`, so that pictures of any device and size may come. What a sequence's own labels and its other frames add is
 worked out afterwards, without training: palestra/tracks/eye_segmentation/solutions/sequence.py.
 
     python -m train.segmentation_palestra --data FOLDER --out FOLDER
@@ -25,16 +26,19 @@ from torch.nn import functional
 from palestra.tracks.eye_segmentation.solutions.sequence import ALL, Steps, agreed
 from train import segmentation_common as common
 from train import segmentation_views as views
-from train.eye_world import World
+from train.eye_world import Drawn, Framing, Spoiling, World, framed, spoilt
+from train.eye_world import moved as framed_anew
 from train.learning import DEVICE, Schedule, learn
 from train.segmentation_common import Data, Made
 from train.segmentation_losses import IGNORED
 
-TRAIN_S = 132.0
-PEOPLE = 1024
-SCHEDULE = Schedule(TRAIN_S, steps=12_000, rate=3e-3, batch=128, decay=1e-2, epoch=250)
+TRAIN_S = 170.0
+PEOPLE = 2048
+SQUINTS = 0.12  # share of drawn pictures
+SCHEDULE = Schedule(TRAIN_S, steps=20_000, rate=3e-3, batch=256, decay=1e-2, epoch=250)
 EDGE = 8.0  # how much more a pixel near an edge counts: the rest is soon learnt
 SIZE = (200, 320)
+FRAMING, SPOILING = Framing(), Spoiling()
 # What each step of segment_time adds is told for labels left out; the last is what is used.
 MEASURED = (Steps(discs=False), Steps(lids=False), Steps(choose=False), ALL)
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -87,6 +91,16 @@ def loss(found: Tensor, share: Tensor, known: Tensor) -> Tensor:
     return (each.sum((0, 2, 3)) / weight.sum((0, 2, 3)).clamp(min=1)).sum()
 
 
+def drawn(world: World, count: int) -> tuple[Tensor, Tensor]:
+    """Pictures (n, 1, 200, 320) and masks of anybody in any light, near and far, within margins and without."""
+    return world.quick(_framed)(world, framed_anew(world, world.batch(count), FRAMING))
+
+
+def _framed(world: World, seen: Drawn) -> tuple[Tensor, Tensor]:
+    image, seen = framed(world, spoilt(world, seen.image, SPOILING), seen, FRAMING)
+    return image[:, None], seen.mask
+
+
 def halved(pictures: Tensor) -> Tensor:
     return functional.avg_pool2d(pictures, 2)
 
@@ -108,19 +122,17 @@ def told(network: nn.Module, data: Data, rows: Tensor) -> Tensor:
 def train(data: Data, work: Path, train_s: float, small: bool) -> Made:
     schedule = SCHEDULE.small() if small else replace(SCHEDULE, train_s=train_s)
     network = common.placed(Network(*([(4, 8, 8, 8, 8)] if small else [])), schedule.seed)
-    world = World(2 if small else PEOPLE, DEVICE)
+    world = World(2 if small else PEOPLE, DEVICE, squints=SQUINTS, hard=True)
     learnt, aside = data.shares()
     rows, masks = data.labelled[learnt], data.masks[learnt]
     half = schedule.batch // 2
-    world.batch(half)  # compiles, which is not training
+    drawn(world, half)  # compiles, which is not training
 
     def loss_of() -> Tensor:
         at = torch.randint(len(rows), (half,), device=DEVICE)
         seen, true = views.moved(data.floats(rows[at]), masks[at], 6.0, 1.15, 0.08)
-        drawn = world.batch(half)
-        # The world's eyes have the nose at the left, those of the data set at the right.
-        fresh, hers = views.moved(drawn.image[:, None].flip(3), drawn.mask.flip(2), 6.0, 1.15, 0.08)
-        pictures = views.relit(torch.cat([halved(seen), fresh]), 0.2, 0.15, 2.0)
+        fresh, hers = drawn(world, half)
+        pictures = torch.cat([views.relit(halved(seen), 0.2, 0.15, 2.0), fresh])
         both = zip(targets(true), targets(hers), strict=True)
         return loss(common.asked(network, pictures), *(torch.cat(pair) for pair in both))
 

@@ -56,9 +56,6 @@ class Scene:
         right = torch.where(there.any(1), wide - 1 - there.flip(1).float().argmax(1), 2 * wide // 3)
         return left[:, None, None].float(), right[:, None, None].float()
 
-    def picked(self, rows: Tensor) -> Scene:
-        return Scene(self.image[rows], self.mask[rows], self.upper[rows], self.lower[rows])
-
 
 Condition = Callable[[Scene, Tensor, Chance], Tensor]  # a scene, sliders (n, 1, 1), chance → pictures (n, h, w)
 
@@ -141,45 +138,40 @@ def bright_lid_margin(scene: Scene, slider: Tensor, chance: Chance) -> Tensor:
 
 def glasses_streaks(scene: Scene, slider: Tensor, chance: Chance, most: int = 7) -> Tensor:
     """A row of lights mirrored by a lens, drawn out along one direction, often across the eye."""
-    left, right = scene.slit()
+    left, right, slider = (part[:, None] for part in (*scene.slit(), slider))
     count, unit = len(scene.image), scene.unit
     high = scene.image.shape[1]
-    turn = _each(chance, 0, torch.pi, count)
-    row_turn = turn + _each(chance, 0.4, 2.7, count)
-    x = left + (right - left) * _each(chance, -0.1, 1.1, count)
-    y = high * _each(chance, 0.25, 0.75, count)
-    apart = unit * _each(chance, 5, 22, count)
-    long, thick = unit * _each(chance, 4, 30, count), unit * _each(chance, 0.8, 3, count)
-    total = torch.zeros_like(scene.image)
-    for k in range(most):
-        level = slider * _each(chance, 40, 255, count) * (_each(chance, 0, 1, count) < 0.75)
-        step = (k - most // 2) * apart
-        off = x + step * row_turn.cos(), y + step * row_turn.sin()
-        total = total + level * _bar(scene, off, turn, long, thick)
-    return scene.image + total
+    turn = _each(chance, 0, torch.pi, count, 1)
+    row_turn = turn + _each(chance, 0.4, 2.7, count, 1)
+    x = left + (right - left) * _each(chance, -0.1, 1.1, count, 1)
+    y = high * _each(chance, 0.25, 0.75, count, 1)
+    apart = unit * _each(chance, 5, 22, count, 1)
+    long, thick = unit * _each(chance, 4, 30, count, 1), unit * _each(chance, 0.8, 3, count, 1)
+    level = slider * _each(chance, 40, 255, count, most) * (_each(chance, 0, 1, count, most) < 0.75)
+    step = (torch.arange(most, device=x.device)[None, :, None, None] - most // 2) * apart
+    middle = x + step * row_turn.cos(), y + step * row_turn.sin()
+    return scene.image + (level * _bars(scene, middle, turn, long, thick)).sum(1)
 
 
 def mascara(scene: Scene, slider: Tensor, chance: Chance, most: int = 14) -> Tensor:
     """Lashes glued to dark bars that hang from the upper lid across the eye, and a few that stand on the lower one."""
-    left, right = scene.slit()
+    left, right, slider = (part[:, None] for part in (*scene.slit(), slider))
     count, unit = len(scene.image), scene.unit
-    light = torch.ones_like(scene.image)
-    for k in range(most):
-        root = (k + _each(chance, 0, 1, count)) / most
-        x = left + (right - left) * root
-        below = (_each(chance, 0, 1, count) < 0.2).float()
-        margin = torch.where(below > 0, _at(scene.lower, x), _at(scene.upper, x))
-        half = unit * _each(chance, 4, 20, count) * (1 - 0.5 * below)
-        lean = (root - 0.5) * 1.2 + _each(chance, -0.35, 0.35, count)  # a fan
-        hang = _each(chance, -0.6, 1.0, count)  # most lie before the eye, some above it
-        way = torch.where(below > 0, 0.6, hang)
-        middle = x + way * half * lean.sin(), margin + way * half * lean.cos()
-        dark = slider * _each(chance, 0.35, 0.95, count) * (_each(chance, 0, 1, count) < 0.7)
-        turn = torch.pi / 2 - lean
-        light = light * (
-            1 - (dark * _bar(scene, middle, turn, half, unit * _each(chance, 0.5, 1.8, count))).clamp(0, 1)
-        )
-    return scene.image * light
+
+    def each(low: float, high: float) -> Tensor:
+        return _each(chance, low, high, count, most)
+
+    root = (torch.arange(most, device=scene.image.device)[None, :, None, None] + each(0, 1)) / most
+    x = left + (right - left) * root
+    below = each(0, 1) < 0.2
+    margin = torch.where(below, _at(scene.lower, x), _at(scene.upper, x))
+    half = unit * each(4, 20) * torch.where(below, 0.5, 1.0)
+    lean = (root - 0.5) * 1.2 + each(-0.35, 0.35)  # a fan
+    way = torch.where(below, 0.6, each(-0.6, 1.0))  # most lie before the eye, some above it
+    middle = x + way * half * lean.sin(), margin + way * half * lean.cos()
+    dark = slider * each(0.35, 0.95) * (each(0, 1) < 0.7)
+    bars = _bars(scene, middle, torch.pi / 2 - lean, half, unit * each(0.5, 1.8))
+    return scene.image * (1 - (dark * bars).clamp(0, 1)).prod(1)
 
 
 CONDITIONS: dict[str, Condition] = {
@@ -214,18 +206,20 @@ def under(name: str, scene: Scene, slider: float, chance: Chance) -> Tensor:
 @torch.no_grad()
 def varied(scene: Scene, chance: Chance) -> Tensor:
     """Pictures (n, h, w) each under conditions that are drawn for it."""
-    image = scene.image.clone()
+    image, count = scene.image, len(scene.image)
     for name, share in SHARES.items():
-        rows = (chance.uniform(0, 1, len(image)) < share).nonzero()[:, 0]
+        # As many as the share says, not by chance: a compiled step knows the sizes of everything.
+        rows = chance.uniform(0, 1, count).argsort()[: round(share * count)]
         if len(rows):
-            some = scene.picked(rows)
-            some = Scene(image[rows], some.mask, some.upper, some.lower)
-            image[rows] = CONDITIONS[name](some, chance.uniform(0, 1, len(rows), 1, 1), chance).clamp(0, 255)
+            some = Scene(image[rows], scene.mask[rows], scene.upper[rows], scene.lower[rows])
+            changed = CONDITIONS[name](some, chance.uniform(0, 1, len(rows), 1, 1), chance).clamp(0, 255)
+            image = image.index_copy(0, rows, changed)
     return image
 
 
-def _each(chance: Chance, low: float, high: float, count: int) -> Tensor:
-    return chance.uniform(low, high, count, 1, 1)
+def _each(chance: Chance, low: float, high: float, count: int, *most: int) -> Tensor:
+    """One number for each picture, or `most` for each."""
+    return chance.uniform(low, high, count, *most, 1, 1)
 
 
 def _field(scene: Scene, chance: Chance) -> Tensor:
@@ -241,12 +235,12 @@ def _soft(part: Tensor, reach: float, unit: float) -> Tensor:
 
 
 def _at(line: Tensor, x: Tensor) -> Tensor:
-    """(n, 1, 1) rows of lines (n, w) in columns (n, 1, 1)."""
-    return line.gather(1, x[:, :, 0].long().clamp(0, line.shape[1] - 1))[:, :, None]
+    """Rows of lines (n, w) in columns (n, 1, 1) or (n, k, 1, 1)."""
+    return line.gather(1, x.flatten(1).long().clamp(0, line.shape[1] - 1)).view_as(x)
 
 
-def _bar(scene: Scene, middle: tuple[Tensor, Tensor], turn: Tensor, half: Tensor, thick: Tensor) -> Tensor:
-    """(n, h, w) a bar's light, 1 along its middle."""
+def _bars(scene: Scene, middle: tuple[Tensor, Tensor], turn: Tensor, half: Tensor, thick: Tensor) -> Tensor:
+    """(n, k, h, w) the light of bars, 1 along their middles; what is told of them has the shape (n, k, 1, 1)."""
     dx, dy = scene.columns - middle[0], scene.rows - middle[1]
     along, off = dx * turn.cos() + dy * turn.sin(), dy * turn.cos() - dx * turn.sin()
     return torch.exp(-((along / half) ** 4) - (off / thick) ** 2)
