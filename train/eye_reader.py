@@ -155,7 +155,7 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
 
     def learnt(name: str, widths: tuple[int, ...], train_s: float, larger: Reader | None) -> Reader:
         network = on(Reader(widths))
-        quick, quick_larger = world.quick(network), world.quick(larger) if larger else None
+        quick, quick_larger = world.quick(network), None if larger is None else world.quick(larger)
         quick_loss, quick_heeded = world.quick(loss_of), world.quick(heeded)
 
         def loss() -> Tensor:
@@ -164,9 +164,9 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
             with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
                 told = quick(pictures)
                 with torch.no_grad():
-                    hers = quick_larger(pictures) if quick_larger else None
+                    hers = None if quick_larger is None else quick_larger(pictures)
             true = quick_loss(told, tuple(taught))
-            return true + settings.heed * quick_heeded(told, hers, tuple(taught)) if hers else true
+            return true + settings.heed * quick_heeded(told, hers, tuple(taught)) if hers is not None else true
 
         def check() -> str:
             return eye_command.told(tested(network, others, settings))
