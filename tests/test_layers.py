@@ -180,7 +180,11 @@ def test_a_door_exports_what_another_room_uses():
             if isinstance(node, ast.ImportFrom) and node.module in doors() and module != node.module:
                 used.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
     # The command itself, and what docs tell users to import.
-    promised = {"palestra.cli": {"main"}, "palestra.tracks.gaze_prediction": {"forecast"}}
+    promised = {
+        "palestra.cli": {"main"},
+        "palestra.tracks.gaze_prediction": {"forecast"},
+        "palestra.tracks.eye_segmentation": {"segment"},
+    }
     for door, names in doors().items():
         unused = set(names) - used.get(door, set()) - promised.get(door, set())
         assert not unused or "eyediap" in door, f"{door} exports {unused}, which nobody imports from it"

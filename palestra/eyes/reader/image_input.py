@@ -83,8 +83,8 @@ def handy(picture: Grey) -> tuple[Grey, float]:
     return np.asarray(cv2.resize(picture, size, interpolation=how), np.float32), factor
 
 
-def cut(picture: Grey, window: Window) -> Grey:
-    """What the network sees of a window, (200, 320)."""
+def cut(picture: Grey, window: Window, size: tuple[int, int] = (ROWS, COLUMNS)) -> Grey:
+    """What a window shows, in the size in which the network sees it."""
     height, width = picture.shape
     right, bottom = window.left + window.width, window.top + window.height
     inside = picture[max(window.top, 0) : max(bottom, 0), max(window.left, 0) : max(right, 0)]
@@ -92,8 +92,8 @@ def cut(picture: Grey, window: Window) -> Grey:
     if any(beyond):
         fill = cv2.BORDER_REPLICATE if window.smeared else cv2.BORDER_REFLECT
         inside = np.asarray(cv2.copyMakeBorder(inside, *beyond, fill), np.float32)
-    how = cv2.INTER_AREA if window.width > COLUMNS else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(inside, (COLUMNS, ROWS), interpolation=how), np.float32)
+    how = cv2.INTER_AREA if window.width > size[1] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(inside, size[::-1], interpolation=how), np.float32)
 
 
 def normalised(seen: Grey) -> Grey:

@@ -46,8 +46,12 @@ def logits(files: list[Path]) -> Array:
 
 def told(pictures: Array) -> Array:
     """The network's logits for pictures (n, 400, 640)."""
-    halves = np.stack([_halved(picture) for picture in pictures])
-    return np.asarray(model_cards.session(WEIGHTS).run(None, {"pictures": halves[:, None]})[0])
+    return logits_of(np.stack([_halved(picture) for picture in pictures]))
+
+
+def logits_of(halves: Array) -> NDArray[np.float32]:
+    """The network's logits for pictures in its own size, (n, 200, 320)."""
+    return np.asarray(model_cards.session(WEIGHTS).run(None, {"pictures": halves[:, None]})[0], np.float32)
 
 
 def classes_of(logits: Array) -> NDArray[np.uint8]:
