@@ -1,0 +1,5 @@
+"""Recording data of one's own: what a person is shown, and what cameras and signals say meanwhile, on one clock.
+
+Stimuli and pages may be touched freely; recordings and run logs only compatibly: they hold what cannot be recorded
+again. Nothing outside imports it but its commands: delete the folder, and `palestra studio` is gone.
+"""
