@@ -111,7 +111,8 @@ def punctuality(bundle: Path, seconds: float, busy: int, folder: Path) -> tuple[
         for _ in range(busy):
             stack.enter_context(ending(in_child(be_busy)))
         loops = [
-            stack.enter_context(ending(in_child(sleep_ticks, seconds, nice, stdout=PIPE))) for nice in (wall_clock.NICE, 0)
+            stack.enter_context(ending(in_child(sleep_ticks, seconds, nice, stdout=PIPE)))
+            for nice in (wall_clock.NICE, 0)
         ]
         run = play(bundle, folder / "data", "real", folder / "played")
         raised, plain = (1e3 * np.array(json.loads(loop.communicate()[0])) for loop in loops)
