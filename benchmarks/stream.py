@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import stream_runs as runs
 from benchmarks.stream_bare import EVERY_S
 from benchmarks.stream_peers import Case, Taken, compare, write_bundle
-from palestra.live import run as playing
+from palestra.live import wall_clock
 from palestra.sandbox import backends
 
 NAMES = {
@@ -177,7 +177,7 @@ def lateness(counts: Counts, folder: Path) -> None:
     """How late ticks go out, with other work on the machine and without."""
     print(
         f"\n4. How late ticks go out in `palestra play --pace real`, every {EVERY_S} s for {counts.late_s:g} s (ms).\n"
-        f"   The runner takes the priority {playing.NICE} where it may; the loops run beside it."
+        f"   The runner takes the priority {wall_clock.NICE} where it may; the loops run beside it."
     )
     for busy, told in ((BUSY, f"with {BUSY} busy processes"), (0, "idle")):
         _late_table(told, counts.late_s, busy, folder)

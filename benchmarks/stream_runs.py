@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.stream_bare import be_busy, ending, in_child, sleep_ticks
 from palestra import registry
 from palestra.datasets import make
-from palestra.live import run as playing
+from palestra.live import wall_clock
 from palestra.live.live_data import sittings_of
 from palestra.live.recording import Recording
 from palestra.records import Order
@@ -111,7 +111,8 @@ def punctuality(bundle: Path, seconds: float, busy: int, folder: Path) -> tuple[
         for _ in range(busy):
             stack.enter_context(ending(in_child(be_busy)))
         loops = [
-            stack.enter_context(ending(in_child(sleep_ticks, seconds, nice, stdout=PIPE))) for nice in (playing.NICE, 0)
+            stack.enter_context(ending(in_child(sleep_ticks, seconds, nice, stdout=PIPE)))
+            for nice in (wall_clock.NICE, 0)
         ]
         run = play(bundle, folder / "data", "real", folder / "played")
         raised, plain = (1e3 * np.array(json.loads(loop.communicate()[0])) for loop in loops)

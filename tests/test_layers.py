@@ -296,6 +296,12 @@ def test_the_command_line_starts_without_heavy_libraries():
     assert ran.stdout.strip() == "[]"
 
 
+def test_a_process_that_scores_starts_without_a_database():
+    code = "import sys; import palestra.contest.workers.jobs; print('sqlalchemy' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
+
+
 BESIDE = sorted(file for folder in ("benchmarks", "train") for file in (ROOT / folder).glob("*.py"))
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from palestra.eyes.reader.torch_network import Reader, to_onnx
-from train import eye_command
+from train import command, eye_settings
 from train.eye_world import (
     Drawn,
     Framing,
@@ -37,7 +37,7 @@ SQUINTS = 0.12  # share of pictures
 
 
 @dataclass(frozen=True)
-class Settings(eye_command.Settings):
+class Settings(eye_settings.Settings):
     without: float = 0.14  # share of pictures that do not show one eye
     teacher_s: float = 0.0  # how long the larger network learns, before train_s begin
     teacher_widths: tuple[int, ...] = ()
@@ -169,7 +169,7 @@ def train(settings: Settings, work: Path) -> tuple[Reader, dict[str, float]]:
             return true + settings.heed * quick_heeded(told, hers, tuple(taught)) if hers is not None else true
 
         def check() -> str:
-            return eye_command.told(tested(network, others, settings))
+            return command.told(tested(network, others, settings))
 
         loss().backward()  # compiles, which is not training
         schedule = replace(settings, train_s=train_s).schedule
@@ -186,4 +186,4 @@ def write(network: Reader, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    eye_command.run(__doc__, USUAL, train, write, WHAT)
+    command.run(__doc__, USUAL, train, write, lambda asked: asked.told(WHAT))

@@ -18,17 +18,15 @@ It keeps FOLDER/forecaster-SEED.pt after every epoch; started again, it goes on 
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from train import results
+from train import command
 from train.gaze_forecaster_world import GIVEN, STEPS, Windows, World
 from train.learning import DEVICE, Schedule, learn
 
@@ -248,26 +246,5 @@ def write(network: Forecaster, file: Path) -> None:
     torch.onnx.export(network.cpu().eval().float(), example, str(file), dynamo=False, opset_version=17, **names)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
-    parser.add_argument("--out", type=Path, required=True, help="NAME.onnx; what it came to is noted beside it")
-    for part in fields(USUAL):
-        value = getattr(USUAL, part.name)
-        parser.add_argument(f"--{part.name.replace('_', '-')}", type=type(value), default=value)
-    asked = vars(parser.parse_args())
-    work, out = asked.pop("work"), asked.pop("out")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    settings, began = replace(USUAL, **asked), time.perf_counter()
-    network, checked = train(settings, work)
-    took_s = round(time.perf_counter() - began, 1)
-    write(network, out)
-    count = sum(part.numel() for part in network.parameters())
-    trained = f"{WHAT}, at most {settings.train_s:.0f} s"
-    checked = {key: round(value, 4) for key, value in checked.items()}
-    results.note(out.parent, results.Learnt(out.stem, count, took_s, trained, checked))
-    print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
-
-
 if __name__ == "__main__":
-    main()
+    command.run(__doc__, USUAL, train, write, lambda asked: WHAT)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from palestra.eyes.simulator.torch_renderer import HEIGHT, WIDTH
-from train import eye_command
+from train import command, eye_settings
 from train.eye_world import Spoiling, World, angles, normalised, spoilt, world_and_others
 from train.learning import DEVICE, learn, on
 from train.networks import Block
@@ -34,7 +34,7 @@ WHAT = "A small residual network at 256 × 160 for visual axis, optical axis and
 
 
 @dataclass(frozen=True)
-class Settings(eye_command.Settings):
+class Settings(eye_settings.Settings):
     features: int = 32
 
 
@@ -151,7 +151,7 @@ def train(settings: Settings, work: Path) -> tuple[Looker, dict[str, float]]:
         return loss_of(told, shown, seen)
 
     def check() -> str:
-        return eye_command.told(tested(network, others, settings))
+        return command.told(tested(network, others, settings))
 
     learn(network, loss, settings.schedule, check, work / f"looker-{settings.seed}.pt")
     return network, tested(network, others, settings)
@@ -167,4 +167,4 @@ def write(network: Looker, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    eye_command.run(__doc__, USUAL, train, write, WHAT)
+    command.run(__doc__, USUAL, train, write, lambda asked: asked.told(WHAT))

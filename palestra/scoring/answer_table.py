@@ -27,11 +27,11 @@ def require_sound(track: Track, file: Path, answers: pl.DataFrame, trials: pl.Da
     # A template that leaves values out says that an answer may do so; its reader knows when.
     may_lack = blank is not None and any(blank.null_count().row(0))
     whole = _without_gaps(name, answers, may_lack, faults)
-    if track.files and track.files.plausible:
-        _find_implausible(name, track.files.plausible, whole, trials, faults)
     if not answers["trial"].equals(trials["trial"]):
         _find_odd_trials(name, answers, trials, faults)
         whole = trials.select("trial").join(whole, on="trial", how="inner", maintain_order="left")
+    if track.files and track.files.plausible:
+        _find_implausible(name, track.files.plausible, whole, trials, faults)
     faults.finish(usable=whole)
     return whole
 
@@ -158,11 +158,15 @@ def _made(kind: Any) -> pl.DataType:
 def _find_implausible(
     name: str, plausible: Plausible, answers: pl.DataFrame, trials: pl.DataFrame, faults: Faults
 ) -> None:
-    """Answers that say what cannot be, though each of their numbers could be read."""
+    """Answers in the order of the trials that say what cannot be, though each of their numbers could be read."""
     columns = [column for column in answers.columns if column != "trial"]
     for column in columns:  # what is no usable number is told already
-        answers = answers.filter(~_rows_with(_is_beyond, answers[column]))
-    rows = trials.join(answers, on="trial", how="inner", maintain_order="left")
+        beyond = _rows_with(_is_beyond, answers[column])
+        answers = answers.filter(~beyond) if beyond.any() else answers
+    if answers["trial"].equals(trials["trial"]):  # as nearly always, which spares a join
+        rows = trials.hstack(answers.drop("trial"))
+    else:
+        rows = trials.join(answers, on="trial", how="inner", maintain_order="left")
     odd = rows.filter(~plausible.holds(rows).fill_null(True)).select("trial", *columns)
     for trial, *values, count in _told(odd):
         found = ", ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))

@@ -181,12 +181,13 @@ def _start_packing(place: Place) -> BaseProcess:
     # No daemon: such a process may not start others, and data for a starter kit is made in several.
     packing = get_context("spawn").Process(target=_pack, args=(place, os.getpid()))
     start_process(packing)
+    assert packing.pid is not None
+    os.setpriority(os.PRIO_PROCESS, packing.pid, 19)  # a worker that gets ready and the pages come first
     return packing
 
 
 def _pack(place: Place, parent: int) -> None:
     """In a process of its own: it may take long, nobody need wait for it, and it can be ended at any moment."""
-    os.nice(19)  # a worker that gets ready and the pages come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the server ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent(parent)

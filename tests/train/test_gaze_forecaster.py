@@ -1,6 +1,5 @@
 """The forecaster's training in its small form: the world that it learns from, the network, and what is written."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ torch = pytest.importorskip("torch")
 
 from palestra import model_cards  # noqa: E402
 from train import gaze_forecaster as script  # noqa: E402
-from train import results  # noqa: E402
 from train.gaze_forecaster_world import (  # noqa: E402
     BEFORE,
     GIVEN,
@@ -165,19 +163,6 @@ def test_a_few_steps_teach_it_something(tmp_path):
     before = script.tested(script.Forecaster(settings.hidden), drawn())["error_deg"]
     network, _ = script.train(settings, tmp_path)
     assert script.tested(network, drawn())["error_deg"] < 0.9 * before
-
-
-def test_the_command_trains_as_told_and_notes_what_came_of_it(tmp_path, monkeypatch, capsys):
-    out = tmp_path / "made" / "some.onnx"
-    given = {"work": tmp_path / "work", "out": out, "steps": 1, "batch": 32, "hidden": 8, "checked": 64, "seed": 3}
-    words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-    monkeypatch.setattr(sys, "argv", ["script", *words])
-    script.main()
-    (noted,) = results.read(out.parent)
-    assert noted.weights == "some" and noted.bytes == out.stat().st_size and noted.parameters > 0
-    assert noted.checked and noted.device and noted.trained.startswith(script.WHAT)
-    assert [kept.name for kept in (tmp_path / "work").iterdir()] == ["forecaster-3.pt"]
-    assert f"wrote {out}" in capsys.readouterr().out
 
 
 def test_a_network_of_full_size_is_the_one_on_the_card():

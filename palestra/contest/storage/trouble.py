@@ -1,4 +1,7 @@
-"""What keeps a contest from its database or its files, in words: a full disk, damage, a database that is away."""
+"""What keeps a contest from its database or its files, in words: a full disk, damage, a database that is away.
+
+SQLAlchemy is imported where its errors are told apart: processes that only score know no database, and start sooner.
+"""
 
 import errno
 import os
@@ -6,8 +9,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-from sqlalchemy.exc import DBAPIError, OperationalError
 
 from palestra.errors import PalestraError
 from palestra.text import Words, human_bytes, say
@@ -53,12 +54,16 @@ def is_damaged(error: BaseException) -> bool:
 
 def is_away(error: BaseException) -> bool:
     """Whether a database cannot be reached, or not be written: no statement of ours is to blame."""
+    from sqlalchemy.exc import OperationalError
+
     away = isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
     return away or _says(error, SQLITE_AWAY, PG_READ_ONLY)
 
 
 def why_not(error: BaseException) -> Words:
     """Why the database or the disk did not do what was asked, for everybody to read; nothing of it names a place."""
+    from sqlalchemy.exc import DBAPIError
+
     if isinstance(error, PalestraError):
         return Words(error.in_language("en"), error.in_language("zh"))
     if is_full(error):

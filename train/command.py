@@ -1,37 +1,26 @@
-"""The command line of scripts whose networks learn from the world of eyes alone, and what there is to turn for each."""
+"""The command line of scripts that learn from drawn worlds alone: it trains as told and notes what came of it."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from torch import nn
 
 from train import results
-from train.learning import Schedule
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything there is to turn."""
+class Settings(Protocol):
+    """A dataclass of everything there is to turn; each of its numbers is an option."""
 
-    people: int
-    steps: int  # batches
-    train_s: float  # it ends after so many seconds or `steps`, whichever comes first; the rate falls towards that
-    decay: float
-    widths: tuple[int, ...]
-    batch: int = 512
-    epoch: int = 150  # batches between two lines
-    rate: float = 3e-3
-    seed: int = 0
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
-    def schedule(self) -> Schedule:
-        return Schedule(self.train_s, self.steps, self.rate, self.batch, self.decay, epoch=self.epoch, seed=self.seed)
+    def train_s(self) -> float: ...
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -43,9 +32,12 @@ def run(
     usual: AnySettings,
     train: Callable[[AnySettings, Path], tuple[Network, dict[str, float]]],
     write: Callable[[Network, Path], None],
-    what: str,
+    what: Callable[[AnySettings], str],
 ) -> None:
-    """Train with settings from the command line, write the network, and note for train.ship what it came to."""
+    """Train with settings from the command line, write the network, and note for train.ship what it came to.
+
+    `what` says in words what learnt, and from whom.
+    """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="where its state is kept")
     parser.add_argument("--out", type=Path, required=True, help="NAME.onnx; what it came to is noted beside it")
@@ -61,7 +53,7 @@ def run(
     took_s = round(time.perf_counter() - began, 1)
     write(network, out)
     count = sum(part.numel() for part in network.parameters())
-    trained = f"{what}, of {settings.people:,} people, at most {settings.train_s:.0f} s"
+    trained = f"{what(settings)}, at most {settings.train_s:.0f} s"
     checked = {key: round(value, 4) for key, value in checked.items()}
     results.note(out.parent, results.Learnt(out.stem, count, took_s, trained, checked))
     print(f"wrote {out}, {out.stat().st_size:,} bytes, {count:,} parameters")
