@@ -48,7 +48,7 @@ def _events(block: AnyBlock, stimuli: Stimuli, index: int, first: int, random: n
         return emotion(block, index, first, random)
     made: list[Event] = []
     onset_s = 0.0
-    steps: Any = _STEPS[type(block)](block, stimuli.screen, random)
+    steps: Any = _STEPS[type(block)](block, stimuli, random)
     for length_s, shows, path, trigger in steps:
         made.append(Event(first + len(made), index, round(onset_s, 6), round(length_s, 6), shows, path, trigger))
         onset_s += length_s

@@ -124,7 +124,7 @@ class Stimuli(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blocks: Annotated[tuple[AnyBlock, ...], msgspec.Meta(min_length=1, max_length=100)]
     seed: Seed = 0
     target_mm: Annotated[float, msgspec.Meta(ge=0.5, le=200)] = 8.0  # a target's diameter
-    patch_mm: Annotated[float, msgspec.Meta(ge=0, le=200)] = 20.0  # the photodiode's patch; 0 shows none
+    patch_mm: Annotated[float, msgspec.Meta(ge=0, le=200)] = 15.0  # the photodiode's patch; 0 shows none
 
 
 def kind_of(block: Any) -> str:

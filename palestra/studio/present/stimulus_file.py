@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from palestra.errors import Faults, PalestraError, clip, known_names, refuse
+from palestra.studio.present import patterns
 from palestra.studio.present.films import Film
 from palestra.studio.present.geometry import Screen, radius_of
+from palestra.studio.present.patch import covers
 from palestra.studio.present.stimuli import (
     AnyBlock,
     Curve,
@@ -85,6 +88,7 @@ def problems(stimuli: Stimuli) -> Iterator[tuple[Key, Text, Text]]:
     for index, block in enumerate(stimuli.blocks):
         for key, found, expected in _problems_of(block, stimuli.screen):
             yield ("blocks", index, key), found, expected
+    yield from _problems_of_patch(stimuli)
     emotions = [index for index, block in enumerate(stimuli.blocks) if isinstance(block, Emotion)]
     if len(emotions) > 1:
         yield (
@@ -92,6 +96,25 @@ def problems(stimuli: Stimuli) -> Iterator[tuple[Key, Text, Text]]:
             say("a second block of the kind emotion"),
             say("one in a run, as each has the triggers of a whole run"),
         )
+
+
+def _problems_of_patch(stimuli: Stimuli) -> Iterator[tuple[Key, Text, Text]]:
+    """What is drawn at random is drawn beside the patch; what stands fast must not lie under it."""
+    screen, patch_mm = stimuli.screen, stimuli.patch_mm
+    if patch_mm + stimuli.target_mm / 2 > min(screen.middle_mm):
+        found = say("patch_mm = {patch:g} and target_mm = {target:g}", patch=patch_mm, target=stimuli.target_mm)
+        yield ("patch_mm",), found, say("a patch and half a target that take less than half of the screen")
+        return
+    for index, block in enumerate(stimuli.blocks):
+        if isinstance(block, Points | Pursuit) and _is_covered(block, stimuli):
+            found = say("a target under the photodiode's patch of {patch:g} mm", patch=patch_mm)
+            yield ("blocks", index, "kind"), found, say("a larger margin, a smaller ring or a smaller patch_mm")
+
+
+def _is_covered(block: Points | Pursuit, stimuli: Stimuli) -> bool:
+    pattern: Any = patterns.points if isinstance(block, Points) else patterns.pursuit
+    steps = pattern(block, stimuli, np.random.default_rng(0))
+    return any(path and covers(stimuli.screen, stimuli.patch_mm, stimuli.target_mm, path) for _, _, path, _ in steps)
 
 
 def _problems_of(block: AnyBlock, screen: Screen) -> Iterator[tuple[str, Text, Text]]:

@@ -25,7 +25,7 @@ def refused(tmp_path, text: str | bytes) -> str:
         (f'{SCREEN}[[blocks]]\nkind = "targts"', "line 7: blocks[1].kind: found 'targts', expected one of targets"),
         (
             f'{SCREEN}[[blocks]]\nkind = "targets"\n\n[[blocks]]\nkind = "curve"\nevry_s = 2',
-            "line 11: blocks[2].evry_s: found an unknown key 'evry_s', expected a key that is known here. Did you mean 'ev",
+            "line 11: blocks[2].evry_s: found an unknown key 'evry_s', expected a key that is known here. Did you",
         ),
         (
             f'{SCREEN}[[blocks]]\nkind = "curve"\nevery_s = 0',
