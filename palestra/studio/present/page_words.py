@@ -7,9 +7,8 @@ from palestra.text import Words, say
 
 def page_words(language: str) -> dict[str, Any]:
     """All that the page says, in one language."""
-    return _in_language(
-        {**_run(), **_trouble(), **_forms(), "kinds": _kinds(), "sliders": _sliders(), "ends": _ends()}, language
-    )
+    words = {**_run(), **_trouble(), **_forms(), "kinds": _kinds(), "sliders": _sliders(), "ends": _ends()}
+    return {name: _in_language(one, language) for name, one in words.items()}
 
 
 def _in_language(value: Any, language: str) -> Any:

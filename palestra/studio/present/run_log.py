@@ -41,9 +41,8 @@ class RunLog:
         line = msgspec.json.encode({"t_s": time.monotonic(), "utc": datetime.now(UTC).isoformat(), **record}) + b"\n"
         before = os.fstat(self._out.fileno()).st_size
         try:
-            written = os.write(self._out.fileno(), line)
-            if written < len(line):
-                written += os.write(self._out.fileno(), line[written:])  # says why not more
+            while line:  # a full disk takes a part, and says at the next try why not more
+                line = line[os.write(self._out.fileno(), line) :]
         except OSError:
             os.ftruncate(self._out.fileno(), before)
             raise

@@ -1,0 +1,47 @@
+"""Watches one pixel of an X display from outside of the browser: a process of its own that reads Xvfb's framebuffer.
+
+    python -m tests.studio.present.patch_watch FRAMEBUFFER X Y OUT
+
+Writes each change of the pixel to OUT as `seconds<tab>brightness`, on the clock of time.monotonic.
+"""
+
+import mmap
+import struct
+import sys
+import time
+from pathlib import Path
+
+LOOK_S = 0.0005
+WIDTHS = struct.Struct(">25I")  # the header of an XWD file
+
+
+class Pixel:
+    """One pixel of a framebuffer in XWD's format, 24 or 32 bits deep."""
+
+    def __init__(self, file: Path, x: int, y: int) -> None:
+        with file.open("rb") as source:
+            self._memory = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        header = WIDTHS.unpack_from(self._memory)
+        size, bits, line, colours = header[0], header[11], header[12], header[19]
+        self._at = size + colours * 12 + y * line + x * bits // 8
+
+    @property
+    def brightness(self) -> int:
+        return max(self._memory[self._at : self._at + 3])
+
+
+def watch(pixel: Pixel, out: Path) -> None:
+    """Until it is killed."""
+    before = pixel.brightness
+    with out.open("w", buffering=1) as log:
+        while True:
+            level = pixel.brightness
+            now = time.monotonic()
+            if level != before:
+                log.write(f"{now}\t{level}\n")
+                before = level
+            time.sleep(LOOK_S)
+
+
+if __name__ == "__main__":
+    watch(Pixel(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])), Path(sys.argv[4]))
