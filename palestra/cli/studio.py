@@ -17,7 +17,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def studio() -> None:
+def about() -> None:
     """Record a data set of your own: show stimuli, capture cameras and signals."""
 
 
@@ -38,20 +38,19 @@ def present(
     json: JsonOption = False,
 ) -> None:
     """Show stimuli in a full-screen page, and log each onset with its time."""
-    from palestra import console
-    from palestra.studio import presenting
+    from palestra import console, studio
 
     if file is None:
-        rows = [{"example": name, "shows": shows} for name, shows in presenting.EXAMPLES.items()]
+        rows = [{"example": name, "shows": shows} for name, shows in studio.EXAMPLES.items()]
         console.show_rows(rows, json)
         return
     if out is None:
         raise typer.BadParameter("Name a folder for the run.", param_hint="--out")
-    how = presenting.How(port, browser, serial, lsl, language)
-    summary, is_finished = presenting.present(file, out, how)
+    options = studio.ShowOptions(port, browser, serial, lsl, language)
+    summary, is_finished = studio.show_run(file, out, options)
     if json:
         console.show_json(summary)
-    console.say(presenting.told(summary, is_finished, out))
+    console.say(studio.summary_text(summary, is_finished, out))
     if not is_finished:
         raise typer.Exit(1)
 
@@ -62,7 +61,6 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Print what a stimulus file will show, and when."""
-    from palestra import console
-    from palestra.studio import presenting
+    from palestra import console, studio
 
-    console.show_rows(presenting.plan_rows(file), json)
+    console.show_rows(studio.plan_rows(file), json)

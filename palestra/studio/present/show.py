@@ -29,7 +29,7 @@ STOP_S = 2  # for answers that are on their way
 
 
 @dataclass(frozen=True)
-class How:
+class ShowOptions:
     """What the command was told beside the file and the folder."""
 
     port: int = 0
@@ -44,20 +44,20 @@ def file_of(name: Path) -> Path:
     return name if name.exists() or name.suffix or str(name) not in EXAMPLES else example(str(name))
 
 
-def present(name: Path, folder: Path, how: How) -> tuple[Summary, bool]:
+def show_run(name: Path, folder: Path, options: ShowOptions) -> tuple[Summary, bool]:
     """Show a file's stimuli until the page says that they are over; whether they are finished."""
     file = file_of(name)
     stimuli = read_stimuli(file)
     films = _films_of(stimuli, file)
-    ways = open_ways(how.serial, how.lsl)
+    ways = open_ways(options.serial, options.lsl)
     try:
-        with _listening(how.port) as listener:
+        with _listening(options.port) as listener:
             run = Run.open(folder, plan_of(stimuli), text_of(file))
             triggers = Triggers(run.plan, ways, run.write)
             told_by = None
             try:
                 _require_unfinished(run)
-                told_by = _serve(run, triggers, films, listener, how)
+                told_by = _serve(run, triggers, films, listener, options)
             finally:
                 summary = _close(run)
     finally:
@@ -68,7 +68,7 @@ def present(name: Path, folder: Path, how: How) -> tuple[Summary, bool]:
     return summary, run.is_finished
 
 
-def told(summary: Summary, is_finished: bool, folder: Path) -> str:
+def summary_text(summary: Summary, is_finished: bool, folder: Path) -> str:
     """A run in two sentences."""
     state = "Finished" if is_finished else "Stopped; the same command goes on with it"
     parts = [f"{state}: {summary.shown} of {summary.events} events shown, {summary.dropped_frames} frames dropped."]
@@ -110,6 +110,7 @@ def _listening(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # whoever comes before the server is ready waits
     except OSError as error:
         listener.close()
         raise PalestraError(
@@ -127,10 +128,12 @@ def _require_unfinished(run: Run) -> None:
         raise PalestraError(say("The run in {folder} is complete. Choose another --out.", folder=run.folder))
 
 
-def _serve(run: Run, triggers: Triggers, films: dict[int, FilmFile], listener: socket.socket, how: How) -> int | None:
+def _serve(
+    run: Run, triggers: Triggers, films: dict[int, FilmFile], listener: socket.socket, options: ShowOptions
+) -> int | None:
     """Until the page says that the run has ended, or a signal; which one."""
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
-    presenter = Presenter(run, films, how.language, lambda: server.end())
+    presenter = Presenter(run, films, options.language, lambda: server.end())
     config = uvicorn.Config(
         presenter.app(),
         log_config=None,
@@ -150,7 +153,7 @@ def _serve(run: Run, triggers: Triggers, films: dict[int, FilmFile], listener: s
 
         run.on_onset = shown
         console.say(f"Open {address} on the screen that is described in the file. Ctrl-C stops; nothing is lost.")
-        if how.opens_browser:
+        if options.opens_browser:
             webbrowser.open(address)
         server.run(sockets=[listener])
     if triggers.unsent:
