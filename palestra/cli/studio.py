@@ -38,19 +38,20 @@ def present(
     json: JsonOption = False,
 ) -> None:
     """Show stimuli in a full-screen page, and log each onset with its time."""
-    from palestra import console, studio
+    from palestra import console
+    from palestra.studio import EXAMPLES, ShowOptions, show_run, summary_text
 
     if file is None:
-        rows = [{"example": name, "shows": shows} for name, shows in studio.EXAMPLES.items()]
+        rows = [{"example": name, "shows": shows} for name, shows in EXAMPLES.items()]
         console.show_rows(rows, json)
         return
     if out is None:
         raise typer.BadParameter("Name a folder for the run.", param_hint="--out")
-    options = studio.ShowOptions(port, browser, serial, lsl, language)
-    summary, is_finished = studio.show_run(file, out, options)
+    options = ShowOptions(port, browser, serial, lsl, language)
+    summary, is_finished = show_run(file, out, options)
     if json:
         console.show_json(summary)
-    console.say(studio.summary_text(summary, is_finished, out))
+    console.say(summary_text(summary, is_finished, out))
     if not is_finished:
         raise typer.Exit(1)
 
@@ -61,6 +62,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Print what a stimulus file will show, and when."""
-    from palestra import console, studio
+    from palestra import console
+    from palestra.studio import plan_rows
 
-    console.show_rows(studio.plan_rows(file), json)
+    console.show_rows(plan_rows(file), json)

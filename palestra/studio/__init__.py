@@ -7,7 +7,7 @@ again. Nothing outside imports it but its commands: delete the folder, and `pale
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
-    from palestra.studio.present.examples import EXAMPLES
+    from palestra.studio.present.plans.examples import EXAMPLES
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
 else:
     __getattr__ = lazy_exports(__name__)

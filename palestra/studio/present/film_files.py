@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from palestra.errors import Faults, PalestraError, brief
-from palestra.studio.present.films import Film
-from palestra.studio.present.stimuli import Emotion
+from palestra.studio.present.plans.films import Film
+from palestra.studio.present.plans.stimuli import Emotion
 from palestra.text import say
 
 ENDINGS = (".mp4", ".m4v", ".webm")  # what browsers play

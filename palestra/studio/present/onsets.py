@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from palestra.studio.present.clock import PageClocks
-from palestra.studio.present.geometry import Place, to_angles
-from palestra.studio.present.paths import position
-from palestra.studio.present.plan import Event, Plan
+from palestra.studio.present.plans.geometry import Place, to_angles
+from palestra.studio.present.plans.paths import position
+from palestra.studio.present.plans.plan import Event, Plan
 from palestra.studio.present.run_log import Record
 
 TABLE = "onsets.parquet"

@@ -9,7 +9,7 @@ import msgspec
 
 from palestra.errors import PalestraError
 from palestra.studio.present.clock import PageClocks
-from palestra.studio.present.plan import Plan, next_event
+from palestra.studio.present.plans.plan import Plan, next_event
 from palestra.studio.present.reports import Report
 from palestra.studio.present.run_log import Record, RunLog, read_log
 from palestra.text import say

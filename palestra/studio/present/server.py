@@ -76,6 +76,7 @@ class Presenter:
             [index, page, setup, film, subtitles, link],
             guards=[_only_this_machine],
             openapi_config=None,
+            logging_config=None,  # what goes wrong is told by the command
             response_headers=HEADERS,
         )
 

@@ -12,15 +12,15 @@ import uvicorn
 
 from palestra import console
 from palestra.errors import PalestraError
-from palestra.studio.present.examples import EXAMPLES, example
 from palestra.studio.present.film_files import FilmFile, find_films
 from palestra.studio.present.onsets import TABLE, Summary, summary_of, write_onsets
-from palestra.studio.present.planning import plan_of
+from palestra.studio.present.plans.examples import example
+from palestra.studio.present.plans.planning import plan_of
+from palestra.studio.present.plans.stimuli import Emotion, Stimuli
+from palestra.studio.present.plans.stimulus_file import read_stimuli, text_of
 from palestra.studio.present.reports import LARGEST, Report
 from palestra.studio.present.run import Run
 from palestra.studio.present.server import Presenter
-from palestra.studio.present.stimuli import Emotion, Stimuli
-from palestra.studio.present.stimulus_file import read_stimuli, text_of
 from palestra.studio.present.triggers import Triggers, open_ways
 from palestra.text import say
 
@@ -41,7 +41,7 @@ class ShowOptions:
 
 def file_of(name: Path) -> Path:
     """A file, or the example of that name."""
-    return name if name.exists() or name.suffix or str(name) not in EXAMPLES else example(str(name))
+    return name if name.exists() or name.suffix else example(str(name))
 
 
 def show_run(name: Path, folder: Path, options: ShowOptions) -> tuple[Summary, bool]:

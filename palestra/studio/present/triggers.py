@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from palestra.errors import PalestraError, brief
-from palestra.studio.present.plan import Plan
+from palestra.studio.present.plans.plan import Plan
 from palestra.studio.present.reports import Report
 from palestra.text import say
 

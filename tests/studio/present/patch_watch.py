@@ -2,7 +2,8 @@
 
     python -m tests.studio.present.patch_watch FRAMEBUFFER X Y OUT
 
-Writes each change of the pixel to OUT as `seconds<tab>brightness`, on the clock of time.monotonic.
+Writes each change of the pixel to OUT as `seconds<tab>seconds`: the last look that did not see it yet, and the first
+that did, on the clock of time.monotonic. On a busy machine these may be far apart.
 """
 
 import mmap
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 
 LOOK_S = 0.0005
+HALF = 127  # of the brightness
 WIDTHS = struct.Struct(">25I")  # the header of an XWD file
 
 
@@ -32,14 +34,13 @@ class Pixel:
 
 def watch(pixel: Pixel, out: Path) -> None:
     """Until it is killed."""
-    before = pixel.brightness
+    before, looked = pixel.brightness > HALF, time.monotonic()
     with out.open("w", buffering=1) as log:
         while True:
-            level = pixel.brightness
-            now = time.monotonic()
-            if level != before:
-                log.write(f"{now}\t{level}\n")
-                before = level
+            now, is_lit = time.monotonic(), pixel.brightness > HALF
+            if is_lit != before:
+                log.write(f"{looked}\t{now}\n")
+            before, looked = is_lit, now
             time.sleep(LOOK_S)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from palestra.studio.present.run import LOG
 from palestra.studio.present.run_log import Record, read_log
@@ -21,6 +21,7 @@ from tests import ROOT
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--mute-audio"]
 LIMIT_S = 120.0  # a busy machine takes its time
+expect.set_options(timeout=LIMIT_S * 1000)
 WIDTH, HEIGHT = 1280, 720
 SCREEN = "seed = 5\n[screen]\nwidth_mm = 640\nheight_mm = 360\ndistance_mm = 600\n"
 

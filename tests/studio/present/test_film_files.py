@@ -6,8 +6,8 @@ import pytest
 
 from palestra.errors import PalestraError, Refused
 from palestra.studio.present.film_files import find_films, number_of
-from palestra.studio.present.films import Film
-from palestra.studio.present.stimuli import Emotion
+from palestra.studio.present.plans.films import Film
+from palestra.studio.present.plans.stimuli import Emotion
 from tests.studio.present.making_films import write_film
 
 BLOCK = Emotion(films=(Film(1, 1, "neutral"), Film(2, 2, "neutral")), blocks=1, per_block=2, tolerance_s=0.2)

@@ -8,11 +8,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from palestra.studio.present.onsets import TABLE
-from palestra.studio.present.paths import position
-from palestra.studio.present.plan import Path as TargetPath
-from tests.studio.present.showing import LIMIT_S, Shown, begin, shown, stimuli, window
+from palestra.studio.present.plans.paths import position
+from palestra.studio.present.plans.plan import Path as TargetPath
+from tests.studio.present.showing import Shown, begin, shown, stimuli, window
 
-expect.set_options(timeout=LIMIT_S * 1000)
 QUICK = '[[blocks]]\nkind = "targets"\ncount = {count}\nevery_s = {every_s}\n'
 
 

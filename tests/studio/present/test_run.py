@@ -8,13 +8,13 @@ import pytest
 
 from palestra.errors import PalestraError
 from palestra.studio.present.clock import PageClocks
-from palestra.studio.present.geometry import Screen
 from palestra.studio.present.onsets import onset_rows, summary_of, write_onsets
-from palestra.studio.present.planning import plan_of
+from palestra.studio.present.plans.geometry import Screen
+from palestra.studio.present.plans.planning import plan_of
+from palestra.studio.present.plans.stimuli import Emotion, Stimuli, Targets
 from palestra.studio.present.reports import Report
 from palestra.studio.present.run import LOG, Run
 from palestra.studio.present.run_log import RunLog, read_log
-from palestra.studio.present.stimuli import Emotion, Stimuli, Targets
 
 SCREEN = Screen(531, 299, 600)
 PAGE = "page-of-a-test"

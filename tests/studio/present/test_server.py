@@ -8,14 +8,14 @@ import pytest
 from litestar.testing import TestClient
 
 from palestra.studio.present.film_files import FilmFile
-from palestra.studio.present.films import FILMS
-from palestra.studio.present.geometry import Screen
 from palestra.studio.present.page_words import page_words
-from palestra.studio.present.plan import Plan
-from palestra.studio.present.planning import plan_of
+from palestra.studio.present.plans.films import FILMS
+from palestra.studio.present.plans.geometry import Screen
+from palestra.studio.present.plans.plan import Plan
+from palestra.studio.present.plans.planning import plan_of
+from palestra.studio.present.plans.stimuli import Stimuli, Targets
 from palestra.studio.present.run import Run
 from palestra.studio.present.server import PAGE, Presenter
-from palestra.studio.present.stimuli import Stimuli, Targets
 
 HERE = "http://127.0.0.1:8123"
 FILM = bytes(range(256)) * 4000

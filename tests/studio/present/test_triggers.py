@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from palestra.errors import PalestraError
-from palestra.studio.present.geometry import Screen
-from palestra.studio.present.planning import plan_of
+from palestra.studio.present.plans.geometry import Screen
+from palestra.studio.present.plans.planning import plan_of
+from palestra.studio.present.plans.stimuli import Emotion, Stimuli
 from palestra.studio.present.reports import Report
-from palestra.studio.present.stimuli import Emotion, Stimuli
 from palestra.studio.present.triggers import LATE_S, SerialPort, Triggers
 from tests import ROOT
 

@@ -1,9 +1,10 @@
-// Shows one block: each event at the frame nearest to its time. Nothing is skipped: what comes late moves what follows.
+// Shows one block: each event at the frame that is seen nearest to its time. Nothing is skipped: what comes late moves what follows.
 
 import { askRest, askSliders, askSums } from "./forms.js";
 
 const LEAD_MS = 1000; // from a person's key to the first event
 const LATE = 1.5; // frames
+const EARLY = 0.75; // of a frame: what is drawn in a frame is seen about one frame later
 
 export class Block {
   constructor(index, { plan, words, language, stage, frames, link, film, panel }) {
@@ -34,7 +35,7 @@ export class Block {
     if (this.isForm) return;
     this.isOpen = false;
     this.film.stop();
-    this.stage.draw(null, 0);
+    this.stage.darken();
   }
 
   resume() {
@@ -52,7 +53,7 @@ export class Block {
     this.frames.each = () => {};
     this.film.stop();
     this.panel.replaceChildren();
-    this.stage.draw(null, 0);
+    this.stage.darken();
   }
 
   get isForm() {
@@ -63,7 +64,7 @@ export class Block {
     return this.isRunning && !this.isForm;
   }
 
-  // plan.next_event is the same for Python.
+  // plans/plan.py: next_event is the same for Python.
   #following() {
     if (!this.last) return this.next;
     const again = this.last.again;
@@ -90,7 +91,7 @@ export class Block {
     if (!this.isRunning || this.isOpen) return;
     const event = this.next < this.end ? this.events[this.next] : null;
     const due = this.zero + (event ? event.onset_s : this.about.length_s) * 1000;
-    if (time + this.frames.period / 2 >= due) {
+    if (time + EARLY * this.frames.period >= due) {
       if (event) this.#fire(event, due, time, frame);
       else this.#finish();
     } else if (this.last) {

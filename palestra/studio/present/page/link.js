@@ -20,6 +20,12 @@ export class Link {
     setInterval(() => this.#ping(PINGS), CLOCK_EVERY_MS);
   }
 
+  // Nothing more will be said.
+  end() {
+    this.isOver = true;
+    this.socket.close();
+  }
+
   get isOpen() {
     return this.socket.readyState === WebSocket.OPEN;
   }
@@ -62,6 +68,7 @@ export class Link {
     this.socket.onmessage = (message) => this.#heard(JSON.parse(message.data), performance.now());
     this.socket.onclose = ({ code }) => {
       this.#keep();
+      if (this.isOver) return;
       if (code === REPLACED) return this.onState("replaced");
       this.onState("closed");
       setTimeout(() => this.#connect(), AGAIN_MS);

@@ -134,6 +134,7 @@ async function abort() {
 
 async function leave(title, text) {
   isOver = true;
+  link.end();
   if (document.fullscreenElement) await document.exitFullscreen();
   document.body.classList.add("pointing");
   const count = fill(words.dropped, { count: frames.dropped });

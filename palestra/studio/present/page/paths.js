@@ -1,4 +1,4 @@
-// Where a target is at a share of its time, in millimetres. paths.py is the same for Python.
+// Where a target is at a share of its time, in millimetres. plans/paths.py is the same for Python.
 
 const between = (start, end, share) => [0, 1].map((i) => start[i] + (end[i] - start[i]) * share);
 

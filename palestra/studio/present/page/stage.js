@@ -25,6 +25,12 @@ export class Stage {
     this.isLit = !this.isLit;
   }
 
+  // Nothing at all: before a block, after it and in a pause.
+  darken() {
+    this.isLit = false;
+    this.draw(null, 0);
+  }
+
   // An event at a share of its time, or nothing but the patch. Where a film is shown, it shines through.
   draw(event, share) {
     const { context, canvas } = this;

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from palestra.studio.present import patterns
-from palestra.studio.present.emotion import emotion
-from palestra.studio.present.patterns import Step
-from palestra.studio.present.plan import BlockPlan, Event, Plan
-from palestra.studio.present.stimuli import (
+from palestra.studio.present.plans import patterns
+from palestra.studio.present.plans.emotion import emotion
+from palestra.studio.present.plans.patterns import Step
+from palestra.studio.present.plans.plan import BlockPlan, Event, Plan
+from palestra.studio.present.plans.stimuli import (
     AnyBlock,
     Curve,
     Emotion,

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from palestra.studio.present import geometry
-from palestra.studio.present.examples import EXAMPLES, example
-from palestra.studio.present.films import FILMS
-from palestra.studio.present.geometry import Screen
-from palestra.studio.present.paths import position
-from palestra.studio.present.plan import Path, Plan, next_event
-from palestra.studio.present.planning import plan_of
-from palestra.studio.present.stimuli import Curve, Emotion, Points, Pursuit, Saccades, Stimuli, Targets
-from palestra.studio.present.stimulus_file import read_stimuli
+from palestra.studio.present.plans import geometry
+from palestra.studio.present.plans.examples import EXAMPLES, example
+from palestra.studio.present.plans.films import FILMS
+from palestra.studio.present.plans.geometry import Screen
+from palestra.studio.present.plans.paths import position
+from palestra.studio.present.plans.plan import Path, Plan, next_event
+from palestra.studio.present.plans.planning import plan_of
+from palestra.studio.present.plans.stimuli import Curve, Emotion, Points, Pursuit, Saccades, Stimuli, Targets
+from palestra.studio.present.plans.stimulus_file import read_stimuli
 
 SCREEN = Screen(531, 299, 600)
 KINDS = (Targets, Curve, Pursuit, Saccades, Points, Emotion)

@@ -1,8 +1,8 @@
 """The photodiode's patch in the lower right corner: what it covers, nobody can look at."""
 
-from palestra.studio.present.geometry import Place, Screen
-from palestra.studio.present.paths import position
-from palestra.studio.present.plan import Path
+from palestra.studio.present.plans.geometry import Place, Screen
+from palestra.studio.present.plans.paths import position
+from palestra.studio.present.plans.plan import Path
 
 LOOKS = 32  # places of a moving target that are tried
 

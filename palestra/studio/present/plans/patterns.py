@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from palestra.studio.present.geometry import Place, Screen, radius_of
-from palestra.studio.present.patch import covers
-from palestra.studio.present.plan import Path, Shows
-from palestra.studio.present.stimuli import Curve, Points, Pursuit, Saccades, Stimuli, Targets
+from palestra.studio.present.plans.geometry import Place, Screen, radius_of
+from palestra.studio.present.plans.patch import covers
+from palestra.studio.present.plans.plan import Path, Shows
+from palestra.studio.present.plans.stimuli import Curve, Points, Pursuit, Saccades, Stimuli, Targets
 
 Step = tuple[float, Shows, Path | None, int | None]  # length, what is shown, where, trigger
 DIGITS = 3  # of places: a micrometre

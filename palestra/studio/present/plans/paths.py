@@ -1,9 +1,9 @@
-"""Where a target is at a given share of its time. `page/paths.js` is the same for the page."""
+"""Where a target is at a given share of its time. `page/paths.js`, beside this folder, is the same for the page."""
 
 import math
 
-from palestra.studio.present.geometry import Place
-from palestra.studio.present.plan import Path
+from palestra.studio.present.plans.geometry import Place
+from palestra.studio.present.plans.plan import Path
 
 
 def position(path: Path, share: float) -> Place:

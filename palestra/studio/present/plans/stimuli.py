@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from palestra.studio.present.films import FILMS, Film
-from palestra.studio.present.geometry import Screen
+from palestra.studio.present.plans.films import FILMS, Film
+from palestra.studio.present.plans.geometry import Screen
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 Few = Annotated[int, msgspec.Meta(ge=1, le=100)]

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from palestra.studio.present.geometry import Place, Screen
+from palestra.studio.present.plans.geometry import Place, Screen
 
 Shows = Literal["target", "capture", "blank", "cross", "video", "sliders", "rest", "sums"]
 Ends = Literal["time", "answer", "video"]

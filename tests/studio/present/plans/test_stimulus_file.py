@@ -3,7 +3,7 @@
 import pytest
 
 from palestra.errors import PalestraError, Refused
-from palestra.studio.present.stimulus_file import LARGEST, read_stimuli
+from palestra.studio.present.plans.stimulus_file import LARGEST, read_stimuli
 
 SCREEN = "seed = 3\n[screen]\nwidth_mm = 500\nheight_mm = 300\ndistance_mm = 600\n"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from palestra.studio.present.films import Film
-from palestra.studio.present.plan import Ends, Event, Shows, Sum
-from palestra.studio.present.stimuli import Emotion
+from palestra.studio.present.plans.films import Film
+from palestra.studio.present.plans.plan import Ends, Event, Shows, Sum
+from palestra.studio.present.plans.stimuli import Emotion
 
 REPORT_S, SUM_S = 30.0, 5.0  # how long answers are planned to take; people take as long as they need
 TWO_DIGITS = (10, 100)
