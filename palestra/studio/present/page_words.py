@@ -54,6 +54,7 @@ def _trouble() -> dict[str, Words]:
     return {
         "lost": say("The server does not answer. Reports are kept here and sent as soon as it does."),
         "replaced": say("Another window has taken over this recording. Close this one."),
+        "other": say("This page belongs to another recording. Reload it."),
         "trouble_title": say("Please call whoever runs the recording"),
         "film_trouble": say("Film {{number}} does not play ({{why}}). Browsers play MP4 with H.264 and WebM."),
         "warn_aspect": say(

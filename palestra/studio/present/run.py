@@ -1,6 +1,8 @@
 """A run: its folder, what has been reported of it, and where it goes on."""
 
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Self
@@ -11,7 +13,7 @@ from palestra.errors import PalestraError
 from palestra.studio.present.clock import PageClocks
 from palestra.studio.present.plans.plan import Plan, next_event
 from palestra.studio.present.reports import Report
-from palestra.studio.present.run_log import Record, RunLog, read_log
+from palestra.studio.present.run_log import Record, RunLog, read_log, stamp
 from palestra.text import say
 
 STIMULI, PLAN, LOG = "stimuli.toml", "plan.json", "log.jsonl"
@@ -30,6 +32,9 @@ class Run:
         self._last: int | None = None
         self._has_ended = False
         self._seen: dict[str, set[int]] = {}
+        self._told: set[tuple[str, int]] = set()  # onsets whose triggers have gone out
+        self._unwritten: list[Record] = []  # of this side, until there is room for them
+        self.id = next((record["run"] for record in records if record["kind"] == "opened"), uuid.uuid4().hex)
         for record in records:
             self._note(record)
 
@@ -44,12 +49,19 @@ class Run:
         log = RunLog(folder / LOG)
         try:
             run = cls(folder, plan, log, read_log(folder / LOG))
-            run.write("opened", seed=plan.seed, version=version("palestra"), next=run.next, cut_bytes=log.cut)
+            run.require_unfinished()
+            run.write(
+                "opened", run=run.id, seed=plan.seed, version=version("palestra"), next=run.next, cut_bytes=log.cut
+            )
         except BaseException:
             log.close()
             raise
         run.is_aborted = False  # whoever opens it again wants to go on
         return run
+
+    def require_unfinished(self) -> None:
+        if self.is_finished:
+            raise PalestraError(say("The run in {folder} is complete. Choose another --out.", folder=self.folder))
 
     @property
     def next(self) -> int:
@@ -66,8 +78,10 @@ class Run:
             )
         record = msgspec.to_builtins(report)
         del record["type"]
-        if report.kind == "onset":
+        if report.kind == "onset" and (report.page, report.seq) not in self._told:
+            self._told.add((report.page, report.seq))
             self.on_onset(report)  # before it is written: a trigger must not wait for a disk
+        self._flush()
         self._log.append(record)
         self._note(record)
         if report.kind == "clock":
@@ -75,12 +89,22 @@ class Run:
         return True
 
     def write(self, kind: str, **values: object) -> None:
-        """Log something that happened on this side."""
-        self._log.append({"kind": kind, **values})
+        """Log something that happened on this side; on a full disk, as soon as there is room."""
+        self._unwritten.append({**stamp(), "kind": kind, **values})
+        with suppress(OSError):  # the page is told when its next report cannot be written
+            self._flush()
+
+    def _flush(self) -> None:
+        while self._unwritten:
+            self._log.append(self._unwritten[0])
+            del self._unwritten[0]
 
     def close(self) -> list[Record]:
         """All records, now that there will be no more."""
-        self._log.close()
+        try:
+            self._flush()
+        finally:
+            self._log.close()
         return read_log(self.folder / LOG)
 
     def _note(self, record: Record) -> None:

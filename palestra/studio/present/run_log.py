@@ -38,7 +38,7 @@ class RunLog:
 
     def append(self, record: Record) -> None:
         """Raises OSError where there is no room; the log is then as it was."""
-        line = msgspec.json.encode({"t_s": time.monotonic(), "utc": datetime.now(UTC).isoformat(), **record}) + b"\n"
+        line = msgspec.json.encode({**stamp(), **record}) + b"\n"
         before = os.fstat(self._out.fileno()).st_size
         try:
             while line:  # a full disk takes a part, and says at the next try why not more
@@ -63,6 +63,11 @@ class RunLog:
             self._is_dirty.clear()
             os.fsync(self._out.fileno())
             self._closing.wait(SYNC_S)
+
+
+def stamp() -> Record:
+    """Now, on the clock that all of a recording shares, and for people."""
+    return {"t_s": time.monotonic(), "utc": datetime.now(UTC).isoformat()}
 
 
 def read_log(file: Path) -> list[Record]:

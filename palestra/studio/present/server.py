@@ -28,6 +28,7 @@ TYPES = {
 }
 OURS = ("127.0.0.1", "localhost")
 REPLACED = 4001  # another window has taken over
+OTHER = 4002  # the page is of a run that was shown here before
 # Isolated pages have a clock of 5 µs instead of 100 µs.
 HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -68,9 +69,13 @@ class Presenter:
                 raise NotFoundException
             return part_of(file, None)
 
-        @websocket("/link")
-        async def link(socket: Any) -> None:
-            await self._listen(socket)
+        @websocket("/link/{run:str}")
+        async def link(run: str, socket: Any) -> None:
+            await socket.accept()
+            if run == self.run.id:
+                await self._listen(socket)
+            else:
+                await socket.close(code=OTHER)
 
         return Litestar(
             [index, page, setup, film, subtitles, link],
@@ -85,7 +90,7 @@ class Presenter:
         return msgspec.json.encode(
             {
                 "plan": self.run.plan,
-                "run": str(self.run.folder.resolve()),
+                "run": self.run.id,
                 "language": self.language,
                 "words": page_words(self.language),
                 "captioned": captioned,
@@ -98,7 +103,6 @@ class Presenter:
         return self.films[number]
 
     async def _listen(self, socket: Any) -> None:
-        await socket.accept()
         before, self._link = self._link, socket
         if before is not None:
             await before.close(code=REPLACED)

@@ -56,7 +56,6 @@ def show_run(name: Path, folder: Path, options: ShowOptions) -> tuple[Summary, b
             triggers = Triggers(run.plan, ways, run.write)
             told_by = None
             try:
-                _require_unfinished(run)
                 told_by = _serve(run, triggers, films, listener, options)
             finally:
                 summary = _close(run)
@@ -121,11 +120,6 @@ def _listening(port: int) -> socket.socket:
             )
         ) from None
     return listener
-
-
-def _require_unfinished(run: Run) -> None:
-    if run.is_finished:
-        raise PalestraError(say("The run in {folder} is complete. Choose another --out.", folder=run.folder))
 
 
 def _serve(

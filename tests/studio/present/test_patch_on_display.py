@@ -100,9 +100,7 @@ def require_within_frames(tmp_path: Path, count: int, every_s: float) -> None:
         if len(off) == 0:
             return
     if busy > BUSY:  # frames wait on their way from the browser to the display, which no page can see
-        pytest.skip(
-            f"the machine is busy (load of each core {busy:.1f}), so what is late says nothing of the presenter"
-        )
+        pytest.skip(f"the machine is busy (load of each core {busy:.1f}): what is late says nothing")
     raise AssertionError(f"{len(flips)} flips: {flips}")
 
 

@@ -91,15 +91,29 @@ def test_a_full_disk_leaves_no_part_of_a_record(tmp_path, monkeypatch):
     assert [record["kind"] for record in read_log(tmp_path / "log.jsonl")] == ["one", "three"]
 
 
-def test_a_report_that_could_not_be_written_is_taken_when_it_comes_again(run, monkeypatch):
+def test_on_a_full_disk_no_report_is_lost_and_no_trigger_goes_out_twice(run, monkeypatch):
     def full(record: object) -> None:
         raise OSError(28, "No space left on device")
 
+    sent = []
+    run.on_onset = lambda report: (sent.append(report.event), run.write("trigger", event=report.event))
     with monkeypatch.context() as patch:
         patch.setattr(run._log, "append", full)
-        with pytest.raises(OSError, match="No space"):
-            run.take(onset(0, 0))
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space"):
+                run.take(onset(0, 0))
     assert run.take(onset(0, 0))
+    assert sent == [0]
+    assert [record["kind"] for record in run.close()] == ["opened", "trigger", "onset"]
+
+
+def test_a_run_that_is_complete_is_left_as_it_is(run, tmp_path):
+    run.take(Report(PAGE, 0, "finished", 1))
+    run.close()
+    before = (tmp_path / "run" / LOG).read_bytes()
+    with pytest.raises(PalestraError, match="is complete"):
+        again(tmp_path / "run")
+    assert (tmp_path / "run" / LOG).read_bytes() == before
 
 
 def test_a_run_of_other_stimuli_is_refused(run, tmp_path):

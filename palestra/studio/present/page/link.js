@@ -5,11 +5,13 @@ const CLOCK_EVERY_MS = 5000;
 const FIRST_PINGS = 20;
 const PINGS = 5;
 const REPLACED = 4001;
+const OTHER = 4002;
 
 export class Link {
   constructor(run, onState) {
     this.page = crypto.randomUUID();
-    this.onState = onState; // "open", "closed", "replaced", or what the server complains of
+    this.onState = onState; // "open", "closed", "replaced", "other", or what the server complains of
+    this.run = run;
     this.key = `palestra-studio:${run}`;
     this.seq = 0;
     this.unsent = JSON.parse(localStorage.getItem(this.key) ?? "[]"); // of a page that was closed or reloaded
@@ -57,7 +59,7 @@ export class Link {
   }
 
   #connect() {
-    this.socket = new WebSocket(`ws://${location.host}/link`);
+    this.socket = new WebSocket(`ws://${location.host}/link/${this.run}`);
     this.socket.onopen = () => {
       this.pings = []; // of another connection
       for (const one of this.unsent) this.socket.send(JSON.stringify(one));
@@ -70,6 +72,7 @@ export class Link {
       this.#keep();
       if (this.isOver) return;
       if (code === REPLACED) return this.onState("replaced");
+      if (code === OTHER) return this.onState("other");
       this.onState("closed");
       setTimeout(() => this.#connect(), AGAIN_MS);
     };

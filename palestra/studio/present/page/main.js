@@ -23,9 +23,9 @@ let block = null; // the one that is shown
 
 function told(state) {
   if (state === "open") return (banner.hidden = true);
-  banner.textContent = { closed: words.lost, replaced: words.replaced }[state] ?? state;
+  banner.textContent = { closed: words.lost, replaced: words.replaced, other: words.other }[state] ?? state;
   banner.hidden = false;
-  if (state === "replaced") ask("replaced", words.replaced);
+  if (state === "replaced" || state === "other") ask("replaced", words[state]);
   else if (state !== "closed") ask("trouble", state);
 }
 
