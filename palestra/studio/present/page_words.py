@@ -72,7 +72,7 @@ def _trouble() -> dict[str, Words]:
 def _forms() -> dict[str, Words]:
     return {
         "report_title": say("How did the film make you feel?"),
-        "report_text": say("Move every slider, even where its middle is right."),
+        "report_text": say("Move every slider. If its middle is right, click it once."),
         "done": say("Done"),
         "rest_title": say("Rest"),
         "rest_text": say("Close your eyes if you like, and let your feelings settle."),

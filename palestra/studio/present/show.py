@@ -63,6 +63,7 @@ def show_run(name: Path, folder: Path, options: ShowOptions) -> tuple[Summary, b
         for way in ways:
             way.close()
     if told_by is not None:
+        console.say(summary_text(summary, run.is_finished, folder))
         signal.raise_signal(told_by)
     return summary, run.is_finished
 

@@ -83,7 +83,7 @@ function minutes(seconds) {
 function blockList(first) {
   const rows = plan.blocks.map((one, i) => {
     const name = one.title || words.kinds[one.kind].title;
-    return element("li", { className: i < first ? "past" : "" }, `${name}, ${minutes(one.length_s)}`);
+    return element("li", { className: i < first ? "past" : "" }, `${name} · ${minutes(one.length_s)}`);
   });
   return element("ol", {}, ...rows);
 }
