@@ -103,10 +103,6 @@ class Triggers:
         self.why = why
         return why
 
-    def close(self) -> None:
-        for way in self._ways:
-            way.close()
-
 
 def open_ways(serial: str, lsl: str) -> list[Way]:
     """The ways that were asked for."""

@@ -137,6 +137,22 @@ def test_escape_asks_before_it_ends_the_run_and_the_same_command_goes_on_with_it
         assert [record["event"] for record in one.of("started")] == [0, len(done)]
 
 
+def test_a_run_can_be_ended_before_a_block_begins_and_escape_alone_answers_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with shown(quick(tmp_path, 3), tmp_path / "run") as one:
+        with window(browser, one.address) as page:
+            page.get_by_role("button", name="Full screen").click()
+            expect(page.get_by_role("button", name="Begin")).to_be_visible()
+            for _ in range(4):
+                page.keyboard.press("Escape")
+                expect(page.get_by_role("heading", name="End the recording?")).to_be_visible()
+            page.get_by_role("button", name="End it").click()
+            expect(page.get_by_role("heading", name="The recording was ended")).to_be_visible()
+        assert one.wait() == 1
+        assert one.shown() == []
+
+
 def test_a_page_that_is_closed_loses_nothing_and_another_goes_on(browser: Browser, tmp_path: Path) -> None:
     with shown(quick(tmp_path, 12), tmp_path / "run") as one:
         with window(browser, one.address) as page:

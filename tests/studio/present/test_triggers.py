@@ -8,6 +8,7 @@ import time
 import tty
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -56,10 +57,10 @@ def onset(event: int) -> Report:
 def test_each_trigger_is_one_byte_on_the_serial_port_in_the_order_of_the_plan(terminal):
     ours, device = terminal
     log = Log()
-    triggers = Triggers(PLAN, [SerialPort(device)], log.write)
-    for event in PLAN.events[:30]:
-        triggers.send(onset(event.number), time.monotonic())
-    triggers.close()
+    with closing(SerialPort(device)) as port:
+        triggers = Triggers(PLAN, [port], log.write)
+        for event in PLAN.events[:30]:
+            triggers.send(onset(event.number), time.monotonic())
     codes = [event.trigger for event in PLAN.events[:30] if event.trigger]
     assert taken(ours, len(codes)) == codes and codes[:2] == [250, 242]
     assert [record["code"] for record in log.records] == codes
@@ -70,10 +71,10 @@ def test_each_trigger_is_one_byte_on_the_serial_port_in_the_order_of_the_plan(te
 def test_a_trigger_that_would_come_too_late_is_not_sent_and_the_log_says_so(terminal):
     ours, device = terminal
     log = Log()
-    triggers = Triggers(PLAN, [SerialPort(device)], log.write)
-    triggers.send(onset(0), time.monotonic() - 2 * LATE_S)
-    triggers.send(onset(1), time.monotonic())
-    triggers.close()
+    with closing(SerialPort(device)) as port:
+        triggers = Triggers(PLAN, [port], log.write)
+        triggers.send(onset(0), time.monotonic() - 2 * LATE_S)
+        triggers.send(onset(1), time.monotonic())
     assert taken(ours, 1) == [242]
     assert "too late" in log.records[0]["serial"] and triggers.unsent == 1
 

@@ -20,6 +20,9 @@ const frames = new Frames();
 const film = new Film(byId("film"), setup.captioned);
 const link = new Link(setup.run, told);
 let block = null; // the one that is shown
+let isStarted = false; // from full screen on
+let isOver = false;
+let isAnswered = true; // what the dialog asks
 
 function told(state) {
   if (state === "open") return (banner.hidden = true);
@@ -105,6 +108,7 @@ async function showBlock(index, from) {
 // The one dialog: paused, or whether to end.
 function ask(why, text = "") {
   if (why !== "end" || !dialog.open) block?.pause(why);
+  isAnswered = false;
   const title = { end: words.end_title, trouble: words.trouble_title, replaced: words.title }[why] ?? words.paused_title;
   const explained = text || (why === "end" ? words.end_text : words.paused_text);
   const goOn = button(words.go_on, resume, { autofocus: true });
@@ -116,15 +120,24 @@ function ask(why, text = "") {
   goOn.focus();
 }
 
-async function resume() {
+// Whatever else closes it, such as Escape pressed twice, answers nothing.
+dialog.addEventListener("cancel", (event) => event.preventDefault());
+dialog.addEventListener("close", () => isAnswered || dialog.showModal());
+
+function answered() {
+  isAnswered = true;
   dialog.close();
-  if (!document.fullscreenElement && block) await fullScreen();
+}
+
+async function resume() {
+  answered();
+  if (!document.fullscreenElement && isStarted) await fullScreen();
   document.body.classList.toggle("pointing", !block || block.isForm);
   block?.resume();
 }
 
 async function abort() {
-  dialog.close();
+  answered();
   block?.stop();
   block = null;
   link.report("aborted");
@@ -141,20 +154,18 @@ async function leave(title, text) {
   show(panel, element("h1", {}, title), element("p", {}, text), element("p", { className: "quiet" }, count));
 }
 
-let isOver = false;
 addEventListener("keydown", (event) => {
   if (isOver || event.repeat || event.target.matches?.("input")) return;
   if (event.code === "Space" && block?.isTimed) {
     event.preventDefault();
     ask("key");
-  } else if (event.code === "Escape" && block) {
+  } else if (event.code === "Escape" && isStarted) {
     event.preventDefault();
     ask("end");
   }
 });
-dialog.addEventListener("cancel", (event) => event.preventDefault());
 document.addEventListener("fullscreenchange", () => {
-  if (!document.fullscreenElement && block && !isOver && !dialog.open) ask("end"); // Escape leaves full screen
+  if (!document.fullscreenElement && isStarted && !isOver && !dialog.open) ask("end"); // Escape leaves full screen
 });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden && block && !dialog.open) ask("hidden", words.hidden_text);
@@ -170,6 +181,7 @@ if (finished) {
   const size = fill(words.screen, plan.screen);
   await pressed(title, words.welcome, words.full_screen, blockList(first), element("p", { className: "quiet" }, size));
   await fullScreen();
+  isStarted = true;
   show(panel, element("p", {}, words.measuring));
   await frames.measure();
   screenReport();
