@@ -3,3 +3,11 @@
 Stimuli and pages may be touched freely; recordings and run logs only compatibly: they hold what cannot be recorded
 again. Nothing outside imports it but its commands: delete the folder, and `palestra studio` is gone.
 """
+
+from palestra.door import TYPE_CHECKING, lazy_exports
+
+if TYPE_CHECKING:
+    from palestra.studio.present.plans.examples import EXAMPLES
+    from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
+else:
+    __getattr__ = lazy_exports(__name__)

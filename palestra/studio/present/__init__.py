@@ -1,4 +1,4 @@
-"""Shows a person what a file declares, in a browser page of this machine, and logs when each thing was really shown.
+"""What a person is shown: stimuli declared in one file, planned, shown by a local page, and logged with exact times.
 
-Patterns and the page may be touched freely; the log only compatibly.
+The page and its words may be touched freely; plans and logs only compatibly: recordings are read by them.
 """
