@@ -143,6 +143,8 @@ class _Line:
             capture.folder / captured.name, captured, how, lambda one: capture.tell(captured.name, one), capture.changed
         )
         self.fault: Exception | None = None
+        # Waited for instead of the threads: a join that Ctrl-C interrupts takes a thread for ended that is not.
+        self._is_read, self._is_kept = threading.Event(), threading.Event()
         self._reading = threading.Thread(target=self._read, daemon=True, name=f"read {captured.name}")
         self._keeping = threading.Thread(target=self._keep, daemon=True, name=f"write {captured.name}")
 
@@ -162,6 +164,7 @@ class _Line:
             self._ended(error)
         finally:
             self._backlog.end()
+            self._is_read.set()
 
     def _ended(self, error: Exception) -> None:
         told = text_of(error)
@@ -182,20 +185,21 @@ class _Line:
             self.fault = error
             self._stop.set()  # nothing can be kept any more: that is no recording
             self._backlog.end()
+        finally:
+            self._is_kept.set()
 
     @property
     def is_over(self) -> bool:
-        return not self._keeping.is_alive()
+        return self._is_kept.is_set()
 
     def wait(self, within_s: float) -> None:
-        self._keeping.join(within_s)
+        self._is_kept.wait(within_s)
 
     def end(self) -> None:
-        self._reading.join(ENDING_S)
-        if self._reading.is_alive():  # a driver that never returns: what it gave is kept
+        if not self._is_read.wait(ENDING_S):  # a driver that never returns: what it gave is kept
             self._captured.ended = "did not stop"
             self._backlog.end()
-        self._keeping.join()
+        self._is_kept.wait()
 
     def state(self) -> State:
         writer = self._writer

@@ -27,13 +27,12 @@ class SourceClock:
         self._window: list[tuple[int, int]] = []  # delay and arrival
         self._began_ns = 0
         self._length_ns = FIRST_NS
-        self._frames = 0
 
     def seen(self, taken_ns: int, arrived_ns: int) -> list[Offset | Notice]:
         """Take note of one frame; what there is to tell after it."""
         delay = arrived_ns - taken_ns
         told: list[Offset | Notice] = []
-        if self._frames and (taken_ns < self._last_taken or delay < self._low() - JUMP_NS):
+        if self._window and (taken_ns < self._last_taken or delay < self._low() - JUMP_NS):
             told += self._jumped(taken_ns, arrived_ns)
         elif not self._measures_itself and self._window and arrived_ns - self._began_ns >= self._length_ns:
             told += self._end_window()
@@ -45,14 +44,16 @@ class SourceClock:
             self._window = self._window[-1:]  # only kept to notice jumps by
             self._began_ns = arrived_ns
         self._last_taken, self._last_arrived = taken_ns, arrived_ns
-        self._frames += 1
         return told
 
     def measured(self, found: Offset) -> list[Offset | Notice]:
         """Take note of an offset that the source measured."""
         before, self._known = self._known, found
         if before and abs(found.offset_ns - before.offset_ns) > JUMP_NS:
-            return [found, _jump(found.at_ns, before.offset_ns - found.offset_ns)]
+            # One offset on either side of the jump: times between two offsets are a line through both.
+            step = Offset(found.at_ns - 1, before.offset_ns, before.spread_ns)
+            self._window = []  # what came before was told by another clock
+            return [step, found, _jump(found.at_ns, before.offset_ns - found.offset_ns)]
         return [found]
 
     def finish(self) -> list[Offset | Notice]:
@@ -69,7 +70,6 @@ class SourceClock:
         by_ns = taken_ns - self._last_taken - (arrived_ns - self._last_arrived)
         told: list[Offset | Notice] = []
         if not self._measures_itself:
-            # One offset on either side of the jump: times between two offsets are a line through both.
             told += self._end_window() if self._window else []
             old = self._known.offset_ns if self._known else arrived_ns - taken_ns
             self._known = Offset(arrived_ns, arrived_ns - taken_ns, 0)
