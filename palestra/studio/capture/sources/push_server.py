@@ -40,7 +40,8 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; media-src blob:"
 )
 HEAD = struct.Struct("<dI")
-ROUNDS, EVERY_S, ANSWER_S = 5, 5.0, 5.0  # asks of one measurement, of which the quickest counts
+ROUNDS, ANSWER_S = 5, 5.0  # asks of one measurement, of which the quickest counts
+TOLD_S, EVERY_TOLD = 1.0, 5  # between two counts that a device is told, of which clocks are compared at every fifth
 MOST_NONSENSE = 20  # messages of a connection that are nothing, before it is closed
 MOST_TEXT = 1000
 MOST_CONNECTIONS = 8
@@ -249,9 +250,10 @@ class _Meeting:
                 if not self._goes:
                     self._goes = True
                     await self._connection.send('{"go":true}')
-            told = {"kept": self._server.kept, "lost": self._server.lost_in_all}
-            await self._connection.send(msgspec.json.encode(told).decode())
-            await asyncio.sleep(EVERY_S if self._goes else 0.2)
+            for _ in range(EVERY_TOLD if self._goes else 1):
+                told = {"kept": self._server.kept, "lost": self._server.lost_in_all}
+                await self._connection.send(msgspec.json.encode(told).decode())
+                await asyncio.sleep(TOLD_S)
 
 
 def _offset(trips: list[tuple[int, int, float]]) -> Offset:
@@ -262,7 +264,8 @@ def _offset(trips: list[tuple[int, int, float]]) -> Offset:
 
 def _why(connection: ServerConnection) -> str:
     """How a connection ended, as its close codes have it."""
-    return f"{connection.close_code or 1006} {connection.close_reason or ''}".strip()
+    close = connection.protocol.close_sent or connection.protocol.close_rcvd
+    return f"{close.code} {close.reason}".strip() if close else "1006"
 
 
 def _response(status: HTTPStatus, body: bytes, kind: str) -> Response:
