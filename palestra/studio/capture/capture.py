@@ -59,7 +59,7 @@ class Capture:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._open.enter_context(locked(self.folder))
         captured = [Captured(name, self._sources[name].spec, about) for name, about in abouts.items()]
-        pictures = "png" if self._how.png else "ffv1"
+        pictures = "png" if self._how.png else "video"
         self.head = Head(_utc(), now_ns(), captured, version("palestra"), pictures=pictures)
         write_head(self.folder, self.head)
         self._events = Journal(self.folder / EVENTS)

@@ -54,7 +54,7 @@ class Head(msgspec.Struct):
     sources: list[Captured]
     palestra: str  # version
     clock: str = "monotonic clock of the recording machine, ns"
-    pictures: str = "ffv1"  # or png
+    pictures: str = "video"  # or png
     format: int = FORMAT
     ended_at: str | None = None  # null while it goes on, and where it was cut off
     ended_ns: int | None = None

@@ -96,18 +96,20 @@ def _size4(size: int) -> bytes:
     return struct.pack(">I", 0x10000000 | size)
 
 
-SEGMENT, TRACKS, TRACK, VIDEO, PRIVATE, WIDTH, HEIGHT = 0x18538067, 0x1654AE6B, 0xAE, 0xE0, 0x63A2, 0xB0, 0xBA
+SEGMENT, TRACKS, TRACK, VIDEO = 0x18538067, 0x1654AE6B, 0xAE, 0xE0
+CODEC, PRIVATE, WIDTH, HEIGHT = 0x86, 0x63A2, 0xB0, 0xBA
 ENTERED = frozenset({SEGMENT, TRACKS, TRACK, VIDEO})  # elements with others in them that are looked for
 MOST_HEAD = 4096
 
 
-def read_file_head(file: Path) -> tuple[tuple[int, int], bytes]:
-    """Width and height, and the codec's own settings, of a file that MatroskaFile wrote; ValueError if it did not."""
+def read_file_head(file: Path) -> tuple[str, tuple[int, int], bytes]:
+    """Codec, width and height, and the codec's settings; ValueError for a file that MatroskaFile did not write."""
     with file.open("rb") as opened:
         data = opened.read(MOST_HEAD)
     found: dict[int, bytes] = {}
+    wanted = {CODEC, PRIVATE, WIDTH, HEIGHT}
     at = 0
-    while at < len(data) and len(found.keys() & {PRIVATE, WIDTH, HEIGHT}) < 3:
+    while at < len(data) and not wanted <= found.keys():
         name_bytes = 9 - data[at].bit_length()
         name = int.from_bytes(data[at : at + name_bytes], "big")
         at += name_bytes
@@ -117,6 +119,7 @@ def read_file_head(file: Path) -> tuple[tuple[int, int], bytes]:
         if name not in ENTERED:
             found[name] = data[at : at + size]
             at += size
-    if not {PRIVATE, WIDTH, HEIGHT} <= found.keys():
+    if not wanted <= found.keys():
         raise ValueError("no head")
-    return (int.from_bytes(found[WIDTH], "big"), int.from_bytes(found[HEIGHT], "big")), found[PRIVATE]
+    size = int.from_bytes(found[WIDTH], "big"), int.from_bytes(found[HEIGHT], "big")
+    return found[CODEC].decode(), size, found[PRIVATE]

@@ -8,7 +8,7 @@ from typing import Protocol
 import cv2
 import numpy as np
 
-from palestra.studio.capture import ffv1
+from palestra.studio.capture import lossless
 from palestra.studio.capture.matroska import MatroskaFile
 from palestra.studio.capture.source import Image
 
@@ -34,12 +34,12 @@ class PictureFile(Protocol):
 
 
 class VideoFile:
-    """One FFV1 video."""
+    """One lossless video."""
 
     def __init__(self, file: Path, first: Image) -> None:
-        self._encoder = ffv1.Encoder(first)
+        self._encoder = lossless.Encoder(first)
         size = (first.shape[1], first.shape[0])
-        self._file = MatroskaFile(file, size, ffv1.CODEC, self._encoder.private)
+        self._file = MatroskaFile(file, size, self._encoder.codec.matroska, self._encoder.private)
         self._digest = hashlib.sha256(self._file.head)
         self._kept = self._file.end
         self._newest = b""

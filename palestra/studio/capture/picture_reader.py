@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from palestra.studio.capture import ffv1, matroska, rows
+from palestra.studio.capture import lossless, matroska, rows
 from palestra.studio.capture.picture_files import ending_of, png_file, read_png, video_name
 from palestra.studio.capture.picture_segment import is_png
 from palestra.studio.capture.source import Image
@@ -18,7 +18,7 @@ class PictureReader:
     def __init__(self, folder: Path, number: int, parts: list[str]) -> None:
         self._folder, self._number, self._parts = folder, number, parts
         self._is_png = is_png(folder, number)
-        self._open: dict[str, tuple[BinaryIO, ffv1.Decoder]] = {}
+        self._open: dict[str, tuple[BinaryIO, lossless.Decoder]] = {}
 
     def images(self, row: rows.Rows) -> tuple[Image, ...]:
         """The pictures of a row; ValueError if they are damaged, OSError if they are not there."""
@@ -30,8 +30,8 @@ class PictureReader:
             return read_png(png_file(self._folder / f"{self._number:06d}", number, ending_of(part, self._parts)))
         if part not in self._open:
             file = self._folder / video_name(self._number, part, self._parts)
-            size, private = matroska.read_file_head(file)
-            self._open[part] = file.open("rb"), ffv1.Decoder(private, size)
+            codec, size, private = matroska.read_file_head(file)
+            self._open[part] = file.open("rb"), lossless.Decoder(codec, private, size)
         data, decoder = self._open[part]
         data.seek(int(row[f"{part}_at"]))
         return decoder.decode(matroska.frame_in(data.read(int(row[f"{part}_size"]))))

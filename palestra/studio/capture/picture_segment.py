@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from palestra.formats import write_bytes
-from palestra.studio.capture import ffv1, rows
+from palestra.studio.capture import lossless, rows
 from palestra.studio.capture.layout import Segment
 from palestra.studio.capture.picture_files import PictureFile, PngFolder, VideoFile, ending_of, png_file, video_name
 from palestra.studio.capture.source import Frame
@@ -34,7 +34,7 @@ class PictureSegment:
                 (folder / video_name(number, part, parts)).unlink(missing_ok=True)
             raise
 
-    def _new_file(self, part: str, image: ffv1.Image, png: bool) -> PictureFile:
+    def _new_file(self, part: str, image: lossless.Image, png: bool) -> PictureFile:
         if png:
             return PngFolder(self._folder / f"{self._number:06d}", ending_of(part, self._parts))
         return VideoFile(self._folder / video_name(self._number, part, self._parts), image)
@@ -94,7 +94,7 @@ class PictureSegment:
 
 
 def form_of(frame: Frame) -> str:
-    return ", ".join(ffv1.shown(image) for image in frame.images)
+    return ", ".join(lossless.shown(image) for image in frame.images)
 
 
 def write_table(file: Path, table: pl.DataFrame) -> None:

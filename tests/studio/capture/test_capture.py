@@ -102,6 +102,9 @@ def test_colour_and_sixteen_bits_are_kept_without_loss(tmp_path):
     np.testing.assert_array_equal(frame.images[0], colour)
     np.testing.assert_array_equal(frame.images[1], deep)
     assert frame.taken_ns is None and frame.at_ns == frame.arrived_ns
+    for part, form, image in (("colour", "bgr24", colour), ("depth", "gray16le", deep)):
+        with av.open(str(tmp_path / "r" / "rgbd" / f"000000-{part}.mkv")) as video:
+            np.testing.assert_array_equal(next(video.decode(video=0)).to_ndarray(format=form), image)
 
 
 def test_a_picture_of_another_size_begins_a_new_segment_and_is_told(tmp_path):

@@ -21,6 +21,7 @@ PULL_S = 0.05
 AT_ONCE = 4096  # samples of one pull
 BUFFER_S = 360  # that LSL keeps for us
 OFFSET_EVERY_NS = 5_000_000_000
+SILENT_NS = 2_000_000_000  # after which a stream with a rate is told to be lost
 OFFSET_S = 5.0  # for the first estimate
 READS = 5  # of both clocks, of which the quickest counts
 
@@ -56,6 +57,7 @@ class LslStream:
                 say("The LSL stream {name!r} was found and cannot be connected to ({error}).",
                     name=self._name, error=error)
             ) from None  # fmt: skip
+        self._is_regular = float(info.nominal_srate()) > 0
         self._kind = self._lsl.lib.fmt2string[info.channel_format()]
         labels = info.get_channel_labels() or []
         channels = [str(labels[i] or "") if i < len(labels) else "" for i in range(info.channel_count())]
@@ -64,7 +66,7 @@ class LslStream:
         return About("signal", [], rate, None, "LSL's clock at the sender", True, named, self._kind, str(info.as_xml()))
 
     def items(self, stop: threading.Event) -> Iterator[Item]:
-        measured_ns = -OFFSET_EVERY_NS
+        measured_ns, came_ns, is_silent = -OFFSET_EVERY_NS, now_ns(), False
         while not stop.is_set():
             if now_ns() - measured_ns >= OFFSET_EVERY_NS:
                 measured_ns = now_ns()
@@ -75,7 +77,13 @@ class LslStream:
                 yield notice(say("The LSL stream ended: its program closed it."))
                 return
             if len(times):
+                if is_silent:
+                    yield notice(say("Samples come again."))
+                came_ns, is_silent = now_ns(), False
                 yield Samples(self._values(values), np.rint(np.asarray(times) * 1e9).astype(np.int64), now_ns())
+            elif self._is_regular and not is_silent and now_ns() - came_ns > SILENT_NS:
+                is_silent = True  # LSL looks for a stream that it lost by itself, and does not tell
+                yield notice(say("No samples come: its program ended, or the network was cut. LSL looks for it again."))
             if self._inlet.was_clock_reset():
                 yield notice(say("The sender's clock began anew: its program or machine was started again."))
 

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from palestra.errors import PalestraError
-from palestra.studio.capture.ffv1 import array_of
+from palestra.studio.capture.lossless import array_of
 from palestra.studio.capture.source import About, Frame, Image, now_ns
 from palestra.text import say
 
