@@ -98,23 +98,29 @@ class Journal:
         self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         self._owed = b""
 
-    def append(self, record: msgspec.Struct) -> None:
+    def append(self, record: msgspec.Struct) -> bool:
+        """Write a record; whether it, and all before it, is there."""
         self._owed += msgspec.json.encode(record) + b"\n"
-        self.flush()
+        return self.flush()
 
-    def flush(self) -> None:
-        """Write what is owed, as far as the disk takes it."""
+    def flush(self) -> bool:
+        """Write what is owed, as far as the disk takes it; whether nothing is owed any more."""
         size = os.fstat(self._descriptor).st_size
         try:
             written = os.write(self._descriptor, self._owed)
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            return
+            return False
         if written < len(self._owed):
             os.ftruncate(self._descriptor, size)
-        else:
-            self._owed = b""
+            return False
+        self._owed = b""
+        return True
+
+    def sync(self) -> None:
+        """Bring what is written to the disk."""
+        os.fdatasync(self._descriptor)
 
     def close(self) -> None:
         self.flush()
@@ -161,6 +167,15 @@ def _damaged(file: Path, error: Exception) -> PalestraError:
             error=error,
         )
     )
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names of new files to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

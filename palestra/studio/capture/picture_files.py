@@ -1,7 +1,6 @@
 """The files that the pictures of one segment go to: a lossless video, or a folder of PNG."""
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +8,7 @@ import cv2
 import numpy as np
 
 from palestra.studio.capture import lossless
+from palestra.studio.capture.layout import sync_folder
 from palestra.studio.capture.matroska import MatroskaFile
 from palestra.studio.capture.source import Image
 
@@ -89,9 +89,7 @@ class PngFolder:
             self._newest[0].unlink(missing_ok=True)
 
     def sync(self) -> None:
-        descriptor = os.open(self._folder, os.O_RDONLY)  # the names; each file is small, and follows soon
-        os.fsync(descriptor)
-        os.close(descriptor)
+        sync_folder(self._folder)  # what is in so many small files follows when the system writes it
 
     def close(self) -> str:
         return self._digest.hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from palestra.studio.capture.clock import SourceClock
-from palestra.studio.capture.layout import OFFSETS, SEGMENTS, Captured, Journal, OffsetLine
+from palestra.studio.capture.layout import OFFSETS, SEGMENTS, Captured, Journal, OffsetLine, sync_folder
 from palestra.studio.capture.picture_segment import PictureSegment, form_of
 from palestra.studio.capture.signal_segment import SignalSegment
 from palestra.studio.capture.source import Frame, Item, Notice, Offset, Samples, now_ns
@@ -56,6 +56,7 @@ class SourceWriter:
                 self._end_segment()
             else:
                 self._segment.sync()
+        sync_folder(self._folder)
         self._offsets.flush()
         self._segments.flush()
 
@@ -139,7 +140,9 @@ class SourceWriter:
             segment.abandon()
             self._tell(Notice(now_ns(), _not_closed(error)))
             return
-        self._segments.append(closed)
+        if not self._segments.append(closed):
+            return  # the rows stay until it is listed: repair sees to it
+        self._segments.sync()
         for kind in (".rows", ".chunks"):
             (self._folder / f"{closed.number:06d}{kind}").unlink(missing_ok=True)
 

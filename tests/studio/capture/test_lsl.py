@@ -86,6 +86,37 @@ def test_samples_and_marks_are_recorded_whole_with_times_on_our_clock(alone, tmp
     assert np.array(eeg["values"]).shape == (SAMPLES, CHANNELS) and len(marks["values"]) == SAMPLES // 100
 
 
+def fall_silent():
+    import time
+    from pathlib import Path
+
+    import pylsl
+
+    from palestra.studio.capture.capture import Capture
+    from palestra.studio.capture.sources import lsl
+    from palestra.studio.capture.specs import sources_of
+    from palestra.studio.capture.writer import How
+
+    lsl.SILENT_NS = 200_000_000
+    heard = []
+    outlet = pylsl.StreamOutlet(pylsl.StreamInfo("Quiet", "EEG", 1, 100, "int16", "quiet"))
+    capture = Capture(Path(sys.argv[1]), sources_of(["lsl:Quiet"]), How(), lambda name, text: heard.append(str(text)))
+    capture.start()
+    end = time.monotonic() + LIMIT_S
+    for words in ("No samples come", "Samples come again"):
+        while not any(words in one for one in heard) and time.monotonic() < end:
+            if words.startswith("Samples"):
+                outlet.push_sample([7])
+            capture.wait(0.05)
+    capture.finish()
+    print("\n".join(heard))
+
+
+def test_an_amplifier_that_falls_silent_is_told_and_told_again_when_it_is_back(alone, tmp_path):
+    said = scene("fall_silent", alone, tmp_path / "r").splitlines()
+    assert "No samples come" in said[0] and "Samples come again" in said[1]
+
+
 def look_for_nobody():
     from palestra.errors import PalestraError
     from palestra.studio.capture.sources import lsl

@@ -18,8 +18,8 @@ from websockets.sync.client import connect
 from palestra.studio.capture.capture import Capture
 from palestra.studio.capture.recording import Recording
 from palestra.studio.capture.sources import picture_bytes
-from palestra.studio.capture.sources.push import Push
-from palestra.studio.capture.sources.push_server import MOST_NONSENSE, NONSENSE, REPLACED
+from palestra.studio.capture.sources.push import MOST_WAITING, Push
+from palestra.studio.capture.sources.push_server import MOST_NONSENSE, NONSENSE, REPLACED, Pushed
 from palestra.studio.capture.writer import How
 from tests.studio.capture.conftest import LIMIT_S
 from tests.web.browsing import ARGUMENTS, CHROMIUM, require_browser
@@ -208,6 +208,12 @@ def test_devices_elsewhere_are_met_with_encryption(tmp_path):
         assert "fingerprint" in session.heard[0]
     finally:
         session.finish()
+
+
+def test_more_frames_than_can_be_decoded_are_refused_and_not_kept_in_memory():
+    source = Push("0")
+    pushed = Pushed(b"", 0, 0, 0)
+    assert [source._take(pushed) for _ in range(MOST_WAITING + 3)] == [True] * MOST_WAITING + [False] * 3
 
 
 @pytest.mark.slow
