@@ -12,7 +12,8 @@ from palestra.errors import PalestraError, text_of
 from palestra.studio.capture import repair
 from palestra.studio.capture.backlog import Backlog
 from palestra.studio.capture.layout import EVENTS, Captured, Event, Head, Journal, locked, write_head
-from palestra.studio.capture.source import About, Notice, Source, notice, now_ns
+from palestra.studio.capture.picture_segment import form_of
+from palestra.studio.capture.source import About, Frame, Notice, Source, notice, now_ns
 from palestra.studio.capture.writer import How, SourceWriter
 from palestra.text import Text, say, words_of
 
@@ -156,6 +157,8 @@ class _Line:
     def _read(self) -> None:
         try:
             for item in self._source.items(self._stop):
+                if isinstance(item, Frame):
+                    form_of(item)  # a picture that cannot be kept ends its source, and no other
                 self._backlog.put(item, self._source.waits)
         except PalestraError as error:
             self._ended(error)

@@ -7,10 +7,11 @@ Each frame stands for itself. That a frame is as it was taken is told by the che
 import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import av
 import numpy as np
+from av.video.codeccontext import VideoCodecContext
 
 from palestra.errors import PalestraError
 from palestra.studio.capture.source import Image
@@ -72,7 +73,7 @@ class Encoder:
 
     def __init__(self, image: Image) -> None:
         self.codec = CODECS[form_of(image)]
-        self._context = av.CodecContext.create(self.codec.name, "w")
+        self._context = cast(VideoCodecContext, av.CodecContext.create(self.codec.name, "w"))
         self._context.height, self._context.width = image.shape[:2]
         self._context.pix_fmt = self.codec.pixels
         self._context.time_base = Fraction(1, 1_000_000)
@@ -104,7 +105,8 @@ class Decoder:
 
     def __init__(self, matroska: str, private: bytes, size: tuple[int, int]) -> None:
         has_head = matroska == FOURCC_CODEC
-        self._context = av.CodecContext.create("magicyuv" if has_head else "ffv1", "r")
+        codec = "magicyuv" if has_head else "ffv1"
+        self._context = cast(VideoCodecContext, av.CodecContext.create(codec, "r"))
         self._context.width, self._context.height = size
         self._context.extradata = private[BITMAP_HEAD.size :] if has_head else private
         self._context.thread_count = 1

@@ -121,5 +121,5 @@ def read_file_head(file: Path) -> tuple[str, tuple[int, int], bytes]:
             at += size
     if not wanted <= found.keys():
         raise ValueError("no head")
-    size = int.from_bytes(found[WIDTH], "big"), int.from_bytes(found[HEIGHT], "big")
-    return found[CODEC].decode(), size, found[PRIVATE]
+    width, height = (int.from_bytes(found[one], "big") for one in (WIDTH, HEIGHT))
+    return found[CODEC].decode(), (width, height), found[PRIVATE]

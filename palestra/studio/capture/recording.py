@@ -49,6 +49,7 @@ class Recording:
             if alone:
                 self.repairs = repair.repair(folder, self.head)
         self._indices: dict[str, _Index] = {}
+        self._closed: dict[tuple[str, int], rows.Rows] = {}  # what does not change any more
 
     @property
     def names(self) -> list[str]:
@@ -125,13 +126,22 @@ class Recording:
             parts = self.captured(name, "pictures").about.parts
             folder = self.folder / name
             numbers = numbers_in(folder)
-            each = [rows_of(folder, number, parts) for number in numbers]
+            each = [self._rows(name, number, parts) for number in numbers]
             found = np.concatenate([np.zeros(0, rows.row_type(parts)), *each])
             segment = np.repeat(np.array(numbers, np.int64), [len(one) for one in each])
             known = found["taken_ns"] != rows.NO_TIME
             at_ns = on_our_clock(found["taken_ns"], found["arrived_ns"], known, self.offsets(name))
             self._indices[name] = _Index(found, segment, at_ns)
         return self._indices[name]
+
+    def _rows(self, name: str, number: int, parts: list[str]) -> rows.Rows:
+        known = self._closed.get((name, number))
+        if known is None:
+            is_closed = (self.folder / name / f"{number:06d}.parquet").exists()
+            known = rows_of(self.folder / name, number, parts)
+            if is_closed:
+                self._closed[name, number] = known
+        return known
 
     def _taken(self, index: _Index, i: int, reader: PictureReader) -> Taken:
         row = index.rows[i]

@@ -1,6 +1,7 @@
 """A recording is what was played, frame by frame, with its times."""
 
 import itertools
+import re
 import threading
 
 import av
@@ -12,9 +13,10 @@ from palestra.errors import PalestraError
 from palestra.studio.capture import layout
 from palestra.studio.capture.capture import Capture
 from palestra.studio.capture.recording import Recording
-from palestra.studio.capture.source import About, Frame, notice, now_ns
+from palestra.studio.capture.source import About, Frame, Samples, notice, now_ns
 from palestra.studio.capture.specs import sources_of
 from palestra.studio.capture.writer import How
+from tests import ROOT
 from tests.studio.capture.conftest import LIMIT_S, picture, write_pictures
 
 
@@ -136,6 +138,26 @@ def test_several_sources_are_recorded_at_once_and_one_that_fails_does_not_end_th
     assert len(list(recording.frames("a"))) == 60
     assert heard == ["b: hello", "b: the wire broke"]
     assert recording.head.sources[1].ended == "the wire broke" and broken.is_closed
+
+
+def test_a_picture_that_cannot_be_kept_ends_its_source_alone(pictures, tmp_path):
+    heard = []
+    odd = Given([Frame((np.zeros((8, 8), np.float32),), now_ns())])
+    capture_of(tmp_path / "r", heard, odd=odd, **sources_of([f"a=played:{pictures}@100"]))
+    recording = Recording(tmp_path / "r")
+    assert "A picture of float32 with the shape 8×8 cannot be recorded" in heard[0]
+    assert [one.frames for one in recording.head.sources] == [0, 60]
+
+
+def test_the_example_of_the_docs_runs(pictures, tmp_path, monkeypatch, capsys):
+    at_ns = now_ns()
+    samples = Samples(np.zeros((5, 1), np.float32), np.arange(5) + at_ns, at_ns)
+    eeg = Given([samples], About("signal", [], channels=["Fz"], number_kind="float32"))
+    capture_of(tmp_path / "session-1", **sources_of([f"left=played:{pictures}@100"]), eeg=eeg)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "studio-capture.md").read_text(), re.DOTALL)
+    exec(compile(code, "docs/studio-capture.md", "exec"), {})
+    assert "59 " in capsys.readouterr().out
 
 
 def test_where_a_source_cannot_be_opened_nothing_is_written_and_others_are_let_go(tmp_path):
