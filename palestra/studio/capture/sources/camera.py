@@ -13,7 +13,7 @@ import cv2
 
 from palestra.errors import PalestraError
 from palestra.studio.capture.source import AGAIN_S, About, Frame, Image, Item, notice, now_ns
-from palestra.text import say
+from palestra.text import Text, say
 
 TIMEOUT_MS = 3000  # to open a stream, and for a frame of it
 DRIVER_CLOCK = "V4L2"  # the one way to a camera in which OpenCV tells the driver's own time of each frame
@@ -41,7 +41,7 @@ class Camera:
         clock = "the driver's, of each frame" if self._has_clock() else ""
         return About("pictures", rate_hz=rate if 0 < rate < 100_000 else None, size=size, own_clock=clock)
 
-    def _not_there(self) -> Any:
+    def _not_there(self) -> Text:
         if self._what.isdecimal():
             there = ", ".join(sorted(str(file) for file in Path("/dev").glob("video*"))) or "-"
             return say(
@@ -50,6 +50,8 @@ class Camera:
                 number=self._what,
                 there=there,
             )
+        if "://" not in self._what:
+            return say("{what}: there is no such video file, or none that OpenCV reads.", what=self._what)
         return say(
             "{what}: no camera or video answers there. Open the same address in a browser to see whether it does.",
             what=self._what,
