@@ -130,6 +130,29 @@ def test_what_a_source_lost_itself_is_in_the_row_of_the_next_frame(tmp_path):
     assert recording.head.sources[0].dropped == 3
 
 
+def test_frames_that_come_faster_than_they_are_written_are_dropped_and_every_gap_is_in_the_table(tmp_path):
+    images = [np.full((64, 64), number % 256, np.uint8) for number in range(256)]
+    frames = [Frame((images[number % 256],), 1000 + number) for number in range(4000)]
+    recording = capture_of(tmp_path / "r", eye=Given(frames))
+    head, times = recording.head.sources[0], recording.times("eye")
+    assert head.dropped > 0 and head.frames + head.dropped == 4000
+    played = times["arrived_ns"].to_numpy() - 1000
+    assert times["dropped"].to_list() == [int(gap) for gap in np.diff(played, prepend=-1) - 1]
+    assert head.dropped == times["dropped"].sum() + 3999 - played[-1]
+
+
+def test_a_clock_that_jumps_is_told_and_recorded_with_both_of_its_offsets(tmp_path):
+    image, heard, s = np.zeros((8, 8), np.uint8), [], 1_000_000_000
+    about = About("pictures", own_clock="a headset's")
+    arrived = [100 * s + number * s // 10 for number in range(40)]
+    taken = [at_ns - (60 if number < 20 else 30) * s for number, at_ns in enumerate(arrived)]
+    frames = [Frame((image,), *times) for times in zip(arrived, taken, strict=True)]
+    recording = capture_of(tmp_path / "r", heard, eye=Given(frames, about))
+    assert len(heard) == 1 and "Its clock jumped by +30.000 s" in heard[0]
+    assert [event.at_ns for event in recording.events()] == [arrived[20]]
+    assert recording.times("eye")["at_ns"].to_list() == arrived
+
+
 def test_several_sources_are_recorded_at_once_and_one_that_fails_does_not_end_the_others(pictures, tmp_path):
     heard = []
     broken = Given([notice("hello")], fault=PalestraError("the wire broke"), opens=True)
