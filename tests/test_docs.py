@@ -17,7 +17,6 @@ PAGES = [
 ]
 COMMANDS = {name: typer.main.get_command(app.app).get_command(None, name) for name in app.ORDER}  # type: ignore
 CONTEST = COMMANDS["contest"].commands
-GROUPS = {name: command.commands for name, command in COMMANDS.items() if hasattr(command, "commands")}
 
 
 def require_known(words: list[str]) -> None:
@@ -26,8 +25,8 @@ def require_known(words: list[str]) -> None:
         words = words[2:]
     name, rest = words[0], words[1:]
     command = COMMANDS[name]
-    if name in GROUPS:
-        command, rest = GROUPS[name][words[1]], words[2:]
+    if hasattr(command, "commands"):  # contest, studio
+        command, rest = command.commands[words[1]], words[2:]
     known = {name for option in command.params for name in option.opts}
     assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, " ".join(words)
 

@@ -66,3 +66,61 @@ def plan(
     from palestra.studio import plan_rows
 
     console.show_rows(plan_rows(file), json)
+
+
+@app.command(epilog="Example: palestra studio capture left=camera:0 eeg=lsl:MyAmp --out session-1 --seconds 60")
+def capture(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="camera:0, camera:http://…, depth:FOLDER@30, played:FOLDER_OR_VIDEO@100, lsl:NAME, push:8443; "
+            "NAME=… names one."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to record into; it must not be there yet.")],
+    seconds: Annotated[float | None, typer.Option(help="Stop after so long; by default at Ctrl-C.", min=0.1)] = None,
+    png: Annotated[bool, typer.Option("--png", help="Write PNG files instead of lossless video.")] = False,
+    segment_s: Annotated[float, typer.Option("--segment-s", help="Length of a segment in seconds.", min=0.5)] = 10.0,
+) -> None:
+    """Record cameras and signals on one clock, as they come. Ctrl-C ends the recording."""
+    from palestra import console
+    from palestra.studio import How, record
+
+    head = record(sources, out, seconds, How(segment_s, png))
+    for one in head.sources:
+        console.say(f"{one.name}: {one.frames:,} recorded, {one.dropped:,} dropped. {one.ended}".rstrip())
+    console.say(f"Recorded in {out}. To verify it: palestra studio check {out}")
+
+
+@app.command(epilog="Example: palestra studio check session-1")
+def check(
+    recording: Annotated[Path, typer.Argument(help="A folder that `palestra studio capture` wrote.")],
+    json: JsonOption = False,
+) -> None:
+    """Verify a recording: every file, every frame. One that was cut off is put in order first."""
+    from palestra import console
+    from palestra.studio import Recording, segment_count
+    from palestra.studio import check as verify
+
+    opened = Recording(recording)
+    for told in opened.repairs:
+        console.say(str(told))
+    with console.progress("checking", segment_count(opened), hidden=json) as advance:
+        found = verify(opened, advance)
+    rows = [
+        {
+            "source": one.name,
+            "recorded": one.count,
+            "dropped": one.dropped,
+            "seconds": round(one.seconds, 3),
+            "segments": one.segments,
+            "faults": [str(fault) for fault in one.faults] if json else len(one.faults),
+        }
+        for one in found
+    ]
+    console.show_rows(rows, json)
+    for one in found:
+        for fault in one.faults:
+            console.say(str(fault))
+    if any(one.faults for one in found):
+        raise typer.Exit(1)

@@ -7,6 +7,10 @@ again. Nothing outside imports it but its commands: delete the folder, and `pale
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
+    from palestra.studio.capture.check import check, segment_count
+    from palestra.studio.capture.recording import Recording
+    from palestra.studio.capture.run import record
+    from palestra.studio.capture.writer import How
     from palestra.studio.present.plans.examples import EXAMPLES
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
 else:
