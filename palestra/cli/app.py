@@ -31,7 +31,8 @@ LOADED_WHEN_CALLED = {
     "annotate": ("annotate", "annotate kit/data/test/P02/G02/left --out annotated"),
     "adapt": ("annotate", "adapt my-eyes --labels my-masks --out my-device.onnx"),
 }
-GROUPS = ("contest", "studio")  # of commands, each in a module of its name
+STUDIO = Path(__file__).parents[1] / "studio"  # may be deleted: its commands then are not there
+GROUPS = ("contest", *(["studio"] if STUDIO.is_dir() else []))  # of commands, each in a module of its name
 ORDER = ("tracks", "solutions", *LOADED_WHEN_CALLED, "demo", "doctor", "submit", *GROUPS)
 
 
