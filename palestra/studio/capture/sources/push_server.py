@@ -22,7 +22,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 
 import msgspec
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -33,9 +32,9 @@ from websockets.http11 import Request, Response
 from palestra.errors import PalestraError
 from palestra.studio.capture.source import Notice, Offset, notice, now_ns
 from palestra.studio.capture.sources.picture_bytes import MOST_BYTES, size_of
+from palestra.studio.capture.sources.push_words import page
 from palestra.text import say
 
-PAGE = Path(__file__).with_name("push_page.html")
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; media-src blob:"
 )
@@ -137,7 +136,7 @@ class PushServer:
             full = self._count >= MOST_CONNECTIONS
             return _response(HTTPStatus.SERVICE_UNAVAILABLE, b"Too many devices.\n", "text/plain") if full else None
         if hmac.compare_digest(path.encode(), f"/{self._token}".encode()):
-            return _response(HTTPStatus.OK, PAGE.read_bytes(), "text/html; charset=utf-8")
+            return _response(HTTPStatus.OK, page(), "text/html; charset=utf-8")
         return _response(HTTPStatus.NOT_FOUND, b"Nothing here.\n", "text/plain")
 
     async def _meet(self, connection: ServerConnection) -> None:
