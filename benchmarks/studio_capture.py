@@ -144,7 +144,7 @@ def report(seen: Seen, took_s: float, expected: int, dropped: int, rate: float) 
     constant = last <= TIMES_MEMORY * first
     print(f"{took_s:.0f} s, {seen.frames:,} frames in {seen.segments} segments of a source of {rate:g} Hz")
     print(f"lost: {dropped + seen.dropped:,}; not as played or missing: {len(seen.faults)}")
-    print(f"processor: {100 * seen.cpu_s / seen.rss_mb[-1][0]:.1f} % of a core, drawing and writing together")
+    print(f"processor: {100 * seen.cpu_s / seen.rss_mb[-1][0]:.1f} % of a core, reading and writing together")
     print(f"memory: {first:.0f} MB in the first minute, {last:.0f} MB in the last, {peak:.0f} MB at most")
     print(f"{seen.bytes / max(seen.frames, 1):,.0f} bytes a frame, {seen.bytes / 1e9:.2f} GB in all, ", end="")
     print(f"{seen.most_disk / 1e9:.2f} GB on disk at most")

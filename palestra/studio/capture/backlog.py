@@ -4,10 +4,11 @@ import dataclasses
 import threading
 from collections import deque
 
-from palestra.studio.capture.source import Frame, Item, Samples
+from palestra.studio.capture.source import Frame, Item, Lost, Notice, Offset, Samples
 
 MOST_ITEMS = 1000
 MOST_BYTES = 256 << 20
+Kept = Frame | Samples | Offset | Notice
 
 
 class Backlog:
@@ -15,7 +16,7 @@ class Backlog:
 
     def __init__(self, most_items: int = MOST_ITEMS, most_bytes: int = MOST_BYTES) -> None:
         self._most_items, self._most_bytes = most_items, most_bytes
-        self._items: deque[Item] = deque()
+        self._items: deque[Kept] = deque()
         self._bytes = 0
         self._changed = threading.Condition()
         self._ended = False
@@ -25,6 +26,10 @@ class Backlog:
     def put(self, item: Item, may_wait: bool) -> None:
         """Take an item in. One that does not fit is waited for, or dropped and counted."""
         with self._changed:
+            if isinstance(item, Lost):
+                self._owed += item.count
+                self.dropped += item.count
+                return
             if not isinstance(item, Frame | Samples):  # words and offsets are few and small
                 self._items.append(item)
                 self._changed.notify_all()
@@ -45,7 +50,7 @@ class Backlog:
     def _is_full(self) -> bool:
         return len(self._items) >= self._most_items or self._bytes >= self._most_bytes
 
-    def take(self, within_s: float) -> Item | None:
+    def take(self, within_s: float) -> Kept | None:
         """The oldest item; None if there was none for so long, or there will be none."""
         with self._changed:
             if not self._items and not self._ended:

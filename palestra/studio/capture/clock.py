@@ -14,6 +14,7 @@ from palestra.text import say
 
 JUMP_NS = 500_000_000  # what no drift and no delay explains
 FIRST_NS, WINDOW_NS = 1_000_000_000, 5_000_000_000
+MOST_JUMPS = 100  # that are told
 MOST_DELAYS = 100_000  # of one window: a source that sends faster is measured by the first of them
 
 
@@ -23,6 +24,7 @@ class SourceClock:
     def __init__(self, measures_itself: bool) -> None:
         self._measures_itself = measures_itself
         self._last_taken = self._last_arrived = 0
+        self._jumps = 0
         self._known: Offset | None = None  # the newest that was told
         self._window: list[tuple[int, int]] = []  # delay and arrival
         self._began_ns = 0
@@ -75,7 +77,10 @@ class SourceClock:
             self._known = Offset(arrived_ns, arrived_ns - taken_ns, 0)
             told += [Offset(self._last_arrived, old, 0), self._known]
         self._window = []
-        return [*told, _jump(arrived_ns, by_ns)]
+        self._jumps += 1
+        if self._jumps > MOST_JUMPS:
+            return told
+        return [*told, _jump(arrived_ns, by_ns) if self._jumps < MOST_JUMPS else _no_more_jumps(arrived_ns)]
 
     def _end_window(self) -> list[Offset | Notice]:
         low, at_ns = min(self._window)
@@ -89,6 +94,12 @@ class SourceClock:
 
 def _jump(at_ns: int, by_ns: int) -> Notice:
     return Notice(at_ns, say("Its clock jumped by {by:+.3f} s; its offset is measured anew.", by=by_ns / 1e9))
+
+
+def _no_more_jumps(at_ns: int) -> Notice:
+    return Notice(
+        at_ns, say("Its clock jumps again and again. No more of its jumps are told; offsets are measured still.")
+    )
 
 
 def _fell_behind(at_ns: int, by_ns: int) -> Notice:

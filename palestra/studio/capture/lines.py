@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from palestra.studio.capture.capture import State
+from palestra.studio.capture.line import State
 from palestra.studio.capture.source import now_ns
 from palestra.text import human_bytes, printable
 

@@ -56,7 +56,7 @@ class PictureSegment:
                 places += file.append(image, number, frame.arrived_ns - self.began_ns)
             taken_ns = rows.NO_TIME if frame.taken_ns is None else frame.taken_ns
             crc = rows.checksum(frame.images)
-            self._rows.append((number, taken_ns, frame.arrived_ns, frame.lost, crc, *places))
+            self._rows.append((number, taken_ns, frame.arrived_ns, min(frame.lost, rows.MOST_DROPPED), crc, *places))
         except OSError:
             for file in begun:
                 file.undo()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from palestra.studio.capture.source import Image
 
+MOST_DROPPED = (1 << 32) - 1  # that a row has room for
 NO_TIME = -(1 << 63)  # of a source without a clock
 Rows = NDArray[np.void]
 

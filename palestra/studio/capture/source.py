@@ -72,7 +72,14 @@ class Notice:
     text: Text
 
 
-Item = Frame | Samples | Offset | Notice
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Frames that a source lost, where no frame may follow to tell of them."""
+
+    count: int
+
+
+Item = Frame | Samples | Lost | Offset | Notice
 
 
 class About(msgspec.Struct, frozen=True):

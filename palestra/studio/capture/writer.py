@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 
+from palestra.studio.capture.backlog import Kept
 from palestra.studio.capture.clock import SourceClock
 from palestra.studio.capture.layout import OFFSETS, SEGMENTS, Captured, Journal, OffsetLine, sync_folder
 from palestra.studio.capture.picture_segment import PictureSegment, form_of
 from palestra.studio.capture.signal_segment import SignalSegment
-from palestra.studio.capture.source import Frame, Item, Notice, Offset, Samples, now_ns
+from palestra.studio.capture.source import Frame, Notice, Offset, Samples, now_ns
 from palestra.text import Text, say
 
 AGAIN_NS = 1_000_000_000  # between two tries to write to a disk that is full
@@ -40,7 +41,7 @@ class SourceWriter:
         self.count = self.dropped = self.bytes = 0
         self.delay_ns = 0  # the longest from arrival to the disk, since somebody looked
 
-    def take(self, item: Item) -> None:
+    def take(self, item: Kept) -> None:
         """Write one item."""
         if isinstance(item, Frame | Samples):
             self._write(item)

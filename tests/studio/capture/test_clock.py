@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palestra.studio.capture.clock import SourceClock, on_our_clock
+from palestra.studio.capture.clock import MOST_JUMPS, SourceClock, on_our_clock
 from palestra.studio.capture.source import Notice, Offset
 
 S, MS = 1_000_000_000, 1_000_000
@@ -49,6 +49,12 @@ def test_a_jump_is_told_and_times_before_and_after_it_are_right(by_s):
     offsets, told = watch(jumped, arrived)
     assert len(told) == 1 and f"jumped by {by_s:+.3f} s" in str(told[0].text)
     assert np.abs(ours(jumped, arrived, offsets) - arrived).max() < MS
+
+
+def test_a_clock_that_jumps_all_the_time_is_told_a_limited_number_of_times():
+    taken = np.arange(0, 20 * S, 10 * MS)
+    offsets, told = watch(taken + np.arange(len(taken)) % 2 * 50 * S, taken + 1000 * S)
+    assert len(told) == MOST_JUMPS and "again and again" in str(told[-1].text) and len(offsets) > 1000
 
 
 def test_a_network_that_stalls_is_no_jump():

@@ -19,7 +19,8 @@ from palestra.studio.capture.capture import Capture
 from palestra.studio.capture.recording import Recording
 from palestra.studio.capture.sources import picture_bytes
 from palestra.studio.capture.sources.push import MOST_WAITING, Push
-from palestra.studio.capture.sources.push_server import MOST_NONSENSE, NONSENSE, REPLACED, Pushed
+from palestra.studio.capture.sources.push_meeting import MOST_NONSENSE, NONSENSE, Pushed
+from palestra.studio.capture.sources.push_server import REPLACED
 from palestra.studio.capture.writer import How
 from tests.studio.capture.conftest import LIMIT_S
 from tests.web.browsing import ARGUMENTS, CHROMIUM, require_browser
@@ -208,6 +209,26 @@ def test_devices_elsewhere_are_met_with_encryption(tmp_path):
         assert "fingerprint" in session.heard[0]
     finally:
         session.finish()
+
+
+@pytest.mark.parametrize(("taken_ms", "left_out"), [(1e300, 0), (float("nan"), 0), (5e12, 0), (0.0, 2**32 - 1)])
+def test_times_and_counts_that_no_device_has_are_nonsense(session, taken_ms, left_out):
+    device = Device(session)
+    device.answer_until(lambda said: "go" in said)
+    device.push(png(1), taken_ms, left_out)
+    device.push(png(2))
+    session.wait_until(lambda: session.state.count == 1)
+    assert session.finish().times("phone")["dropped"].to_list() == [1]
+
+
+def test_a_flood_of_sizes_makes_no_flood_of_files(session):
+    device = Device(session)
+    device.answer_until(lambda said: "go" in said)
+    for number in range(100):
+        device.push(cv2.imencode(".png", np.zeros((10 + number % 2, 10), np.uint8))[1].tobytes())
+    session.wait_until(lambda: session.state.count + session.state.dropped == 100)
+    recording = session.finish()
+    assert recording.times("phone")["segment"].max() < 20 and recording.head.sources[0].dropped > 0
 
 
 def test_more_frames_than_can_be_decoded_are_refused_and_not_kept_in_memory():

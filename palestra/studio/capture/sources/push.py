@@ -7,20 +7,21 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from palestra.errors import PalestraError
-from palestra.studio.capture.source import About, Frame, Item, Notice, Offset, notice
+from palestra.studio.capture.source import About, Frame, Item, Lost, Notice, Offset, notice
 from palestra.studio.capture.sources.certificate import address_seen_from_outside, write_certificate
 from palestra.studio.capture.sources.picture_bytes import decoded
-from palestra.studio.capture.sources.push_server import Pushed, PushServer
+from palestra.studio.capture.sources.push_meeting import Inbox, Pushed
+from palestra.studio.capture.sources.push_server import PushServer
 from palestra.text import Text, say
 
 EVERYWHERE = "0.0.0.0"
 MOST_WAITING = 16  # frames that are not yet decoded; MOST_BYTES each
 MOST_WORDS = 1000  # offsets and notices among them
 LOOK_S = 0.25
+RESHAPED_NS = 1_000_000_000  # the least time between two changes of the pictures' size
 
 
 def source_of(rest: str) -> "Push":
@@ -36,6 +37,9 @@ class Push:
         self.spec = f"push:{rest}"
         self._host, self._port = _place(rest)
         self._waiting: queue.Queue[Pushed | Offset | Notice] = queue.Queue(MOST_WAITING + MOST_WORDS)
+        self._inbox = Inbox(self._take)
+        self._shape: tuple[int, ...] = ()
+        self._reshaped_ns = -RESHAPED_NS
         self._server: PushServer | None = None
         self.address = self._fingerprint = ""
 
@@ -44,7 +48,7 @@ class Push:
         outside = self._host == EVERYWHERE or not _is_loopback(self._host)
         host = address_seen_from_outside() if self._host == EVERYWHERE else self._host
         encrypted = self._encrypted(host) if outside else None
-        self._server = PushServer(self._host, self._port, token, encrypted, self._take)
+        self._server = PushServer(self._host, self._port, token, encrypted, self._inbox)
         self._server.start()
         self.address = f"{'https' if outside else 'http'}://{host}:{self._server.port}/{token}"
         return About("pictures", own_clock="the device's performance.now()", measures_offset=True)
@@ -67,20 +71,35 @@ class Push:
         return True
 
     def items(self, stop: threading.Event) -> Iterator[Item]:
-        assert self._server
         yield notice(self._invitation())
         while not stop.is_set():
-            with suppress(queue.Empty):
+            try:
                 item = self._waiting.get(timeout=LOOK_S)
-                if not isinstance(item, Pushed):
+            except queue.Empty:
+                pass  # nobody pushes just now
+            else:
+                if isinstance(item, Pushed):
+                    yield from self._frame(item)
+                else:
                     yield item
-                    continue
-                image = decoded(item.data)
-                if image is None:
-                    self._server.lose(1 + item.left_out)
-                    continue
-                lost = item.left_out + self._server.lost_until_now()
-                yield Frame((image,), item.arrived_ns, item.taken_ns, lost)
+            if lost := self._inbox.lost_until_now():
+                yield Lost(lost)
+
+    def _frame(self, pushed: Pushed) -> Iterator[Frame]:
+        image = decoded(pushed.data)
+        if image is None or not self._may_have(image.shape, pushed.arrived_ns):
+            self._inbox.lose(1 + pushed.left_out)
+        else:
+            lost = pushed.left_out + self._inbox.lost_until_now()
+            yield Frame((image,), pushed.arrived_ns, pushed.taken_ns, lost)
+
+    def _may_have(self, shape: tuple[int, ...], at_ns: int) -> bool:
+        """Each other size begins a segment with files of its own: a device that is turned may, a flood may not."""
+        if shape != self._shape:
+            if at_ns - self._reshaped_ns < RESHAPED_NS:
+                return False
+            self._shape, self._reshaped_ns = shape, at_ns
+        return True
 
     def _invitation(self) -> Text:
         if not self._fingerprint:
