@@ -34,7 +34,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
 }
 
 
@@ -121,7 +121,7 @@ class Presenter:
     def _answer(self, text: str) -> str:
         try:
             message = MESSAGE.decode(text)
-        except msgspec.ValidationError as error:
+        except msgspec.DecodeError as error:
             return _json({"type": "refused", "why": str(error)})
         if isinstance(message, Ping):
             return _json({"type": "pong", "at_ms": message.at_ms, "host_s": time.monotonic()})

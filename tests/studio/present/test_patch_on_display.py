@@ -86,7 +86,8 @@ def watched(tmp_path: Path, count: int, every_s: float) -> tuple[pl.DataFrame, f
     if len(flips) != count:
         return flips, period_s
     planned_s = table["onset_s"] - table["off_ms"] / 1000
-    return flips.with_columns(early=flips["after_s"] - planned_s, late=flips["by_s"] - planned_s), period_s
+    times = {"early": flips["after_s"] - planned_s, "late": flips["by_s"] - planned_s}
+    return flips.with_columns(table["off_ms"], **times), period_s
 
 
 def require_within_frames(tmp_path: Path, count: int, every_s: float) -> None:
@@ -96,7 +97,7 @@ def require_within_frames(tmp_path: Path, count: int, every_s: float) -> None:
         off = flips.filter((pl.col("early") > FRAMES * period_s) | (pl.col("late") < -FRAMES * period_s))
         late_ms = flips["late"] * 1000
         print(f"{count} flips: median {late_ms.median():.1f} ms off plan, {late_ms.min():.1f} to {late_ms.max():.1f}; ")
-        print(f"{len(off)} of them beyond {FRAMES} frames; load of each core {busy:.1f}")
+        print(f"{len(off)} of them beyond {FRAMES} frames, load of each core {busy:.1f}: {off.to_dicts()}")
         if len(off) == 0:
             return
     if busy > BUSY:  # frames wait on their way from the browser to the display, which no page can see

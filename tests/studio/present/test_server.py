@@ -1,5 +1,6 @@
 """The page's server: this machine alone, its own files alone, and films in parts."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,8 @@ def test_reports_are_answered_once_they_are_logged_and_the_run_goes_on_after_the
 @pytest.mark.parametrize(
     "said",
     [
+        "{",
+        "",
         {"type": "none"},
         report(0, kind="none"),
         report(0, kind="onset", more=1),
@@ -133,7 +136,7 @@ def test_reports_are_answered_once_they_are_logged_and_the_run_goes_on_after_the
 )
 def test_what_is_no_report_is_refused_and_the_link_stays(client, run, said):
     with client.websocket_connect(f"/link/{run.id}") as socket:
-        socket.send_json(said)
+        socket.send_text(said if isinstance(said, str) else json.dumps(said))
         assert socket.receive_json()["type"] == "refused"
         socket.send_json({"type": "where"})
         assert socket.receive_json()["next"] == 0
