@@ -12,6 +12,7 @@ from palestra.studio.present.plans.paths import position
 from palestra.studio.present.plans.plan import Path as TargetPath
 from tests.studio.present.showing import Shown, begin, shown, stimuli, window
 
+SLOW_S = 0.4  # between targets where the test has to do something before the last of them
 QUICK = '[[blocks]]\nkind = "targets"\ncount = {count}\nevery_s = {every_s}\n'
 
 
@@ -90,7 +91,7 @@ def test_the_page_and_python_agree_on_where_a_target_is(browser: Browser, tmp_pa
 
 
 def test_a_pause_goes_on_at_the_next_target(browser: Browser, tmp_path: Path) -> None:
-    with shown(quick(tmp_path, 10), tmp_path / "run") as one:
+    with shown(quick(tmp_path, 10, SLOW_S), tmp_path / "run") as one:
         with window(browser, one.address) as page:
             begin(page)
             one.until(page, lambda: len(one.shown()) >= 3)
@@ -105,13 +106,15 @@ def test_a_pause_goes_on_at_the_next_target(browser: Browser, tmp_path: Path) ->
         assert one.wait() == 0
         assert one.shown() == list(range(10))
         assert one.of("resumed")[0]["event"] == before[-1] + 1
-        assert (pl.read_parquet(one.run / TABLE)["off_ms"].abs() < 100).all()
+        late = [record["event"] for record in one.of("shifted")]
+        table = pl.read_parquet(one.run / TABLE).filter(~pl.col("event").is_in(late))
+        assert (table["off_ms"].abs() < 100).all()  # the pause is in the plan of what follows
 
 
 def test_escape_asks_before_it_ends_the_run_and_the_same_command_goes_on_with_it(
     browser: Browser, tmp_path: Path
 ) -> None:
-    file = quick(tmp_path, 12)
+    file = quick(tmp_path, 12, SLOW_S)
     with shown(file, tmp_path / "run") as one:
         with window(browser, one.address) as page:
             begin(page)
@@ -154,7 +157,7 @@ def test_a_run_can_be_ended_before_a_block_begins_and_escape_alone_answers_nothi
 
 
 def test_a_page_that_is_closed_loses_nothing_and_another_goes_on(browser: Browser, tmp_path: Path) -> None:
-    with shown(quick(tmp_path, 12), tmp_path / "run") as one:
+    with shown(quick(tmp_path, 12, SLOW_S), tmp_path / "run") as one:
         with window(browser, one.address) as page:
             begin(page)
             one.until(page, lambda: len(one.shown()) >= 4)
@@ -168,7 +171,7 @@ def test_a_page_that_is_closed_loses_nothing_and_another_goes_on(browser: Browse
 def test_a_server_that_is_killed_loses_nothing_that_the_page_reports_meanwhile(
     browser: Browser, tmp_path: Path
 ) -> None:
-    file, run = quick(tmp_path, 20), tmp_path / "run"
+    file, run = quick(tmp_path, 20, SLOW_S), tmp_path / "run"
     with shown(file, run) as one:
         port = one.address.rstrip("/").rpartition(":")[2]
         with window(browser, one.address) as page:
