@@ -22,7 +22,7 @@ install: .venv/.installed
 # What the tests and benchmarks compare with. torch comes first and by itself: where a CPU build is at hand, pip takes it.
 .venv/.tested: .venv/.installed
 	$(PIP) 'torch>=2.6,<2.14'
-	$(PIP) --editable '.[server,dev,peers,train]'
+	$(PIP) --editable '.[server,studio,dev,peers,train]'
 	touch $@
 
 # System packages: installed where that is allowed; else said, and what needs them is left out.

@@ -1,4 +1,4 @@
-"""A challenge is deletable: without its folder in palestra/tracks, all that is not that challenge still works."""
+"""A challenge is deletable, and so is the studio: without its folder, all that is not of it still works."""
 
 import ast
 import json
@@ -24,11 +24,11 @@ LIVE = {"tabletop-manip-v1": "do-nothing", "emotion-eeg-v1": "entropy"}
 PATIENCE_S = 300
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_without_a_challenge_the_others_import_list_score_play_and_serve(
+@pytest.mark.parametrize("folder", [*(f"tracks/{name}" for name in FOLDERS), "studio"])
+def test_without_a_folder_all_else_imports_lists_scores_plays_and_serves(
     folder: str, tmp_path: Path, tiny: Callable[[str], Path]
 ) -> None:
-    left = [name for name in registry.tracks() if registry.file_of(name).parent.name != folder]
+    left = [name for name in registry.tracks() if registry.file_of(name).parent != PACKAGE / folder]
     file = next(name for name in FILES if name in left)
     live = next(name for name in LIVE if name in left)
     copy_without(folder, tmp_path / "palestra")
@@ -50,13 +50,13 @@ def test_without_a_challenge_the_others_import_list_score_play_and_serve(
 
 
 def copy_without(folder: str, place: Path) -> None:
-    """The package but for a track's folder. Compiled modules come along: to compile all would take longest."""
+    """The package but for a folder. Compiled modules come along: to compile all would take longest."""
 
     def gone(inside: str, names: list[str]) -> list[str]:
-        return [folder] if Path(inside) == PACKAGE / "tracks" else []
+        return [name for name in names if Path(inside) / name == PACKAGE / folder]
 
     shutil.copytree(PACKAGE, place, ignore=gone, copy_function=link_or_copy)
-    assert not (place / "tracks" / folder).exists()
+    assert not (place / folder).exists()
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -31,7 +31,9 @@ LOADED_WHEN_CALLED = {
     "annotate": ("annotate", "annotate kit/data/test/P02/G02/left --out annotated"),
     "adapt": ("annotate", "adapt my-eyes --labels my-masks --out my-device.onnx"),
 }
-ORDER = ("tracks", "solutions", *LOADED_WHEN_CALLED, "demo", "doctor", "submit", "contest")
+STUDIO = Path(__file__).parents[1] / "studio"  # may be deleted: its commands then are not there
+GROUPS = ("contest", *(["studio"] if STUDIO.is_dir() else []))  # of commands, each in a module of its name
+ORDER = ("tracks", "solutions", *LOADED_WHEN_CALLED, "demo", "doctor", "submit", *GROUPS)
 
 
 class Commands(TyperGroup):
@@ -65,8 +67,8 @@ class Commands(TyperGroup):
 
 
 def _load(name: str) -> Any:
-    if name == "contest":
-        return typer.main.get_command(import_module("palestra.cli.contest").app)
+    if name in GROUPS:
+        return typer.main.get_command(import_module(f"palestra.cli.{name}").app)
     module, example = LOADED_WHEN_CALLED[name]
     function = getattr(import_module(f"palestra.cli.{module}"), name.replace("-", "_"))
     alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)

@@ -21,6 +21,7 @@ EXAMPLE = re.compile(r"Example: palestra (.+)", re.DOTALL)
 ORDER = ["tracks", "solutions", "make", "solve", "check", "score", "replay", "board", "view", "starter", "doctor"]
 ORDER += ["play", "register", "bench", "annotate", "new-track"]
 SERVED = {"contest", "submit"}  # these need a server: tests/cli/test_contest.py
+FILMED = {"studio"}  # a person or a camera: tests/studio
 LONG = {"adapt", "demo"}  # tests/annotation/test_adapt.py, and below
 
 
@@ -28,7 +29,7 @@ def test_every_command_has_an_example_and_they_all_run(cli, tiny, tmp_path, monk
     for track_id in registry.tracks():
         tiny(track_id)
     monkeypatch.chdir(tmp_path)
-    assert sorted(COMMANDS) == sorted([*ORDER, *SERVED, *LONG])
+    assert sorted(COMMANDS) == sorted([*ORDER, *SERVED, *LONG, *FILMED])
     assert all(_example(cli, name)[0] == name for name in ("submit", *LONG))
     for name in ORDER:
         words = _example(cli, name)
