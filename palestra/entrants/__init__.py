@@ -8,6 +8,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.entrants import bundle, open, websocket_messages
     from palestra.entrants.bundle import PROGRAM
+    from palestra.entrants.lsl import pylsl
     from palestra.entrants.open import Called, Entry, Terms
     from palestra.entrants.parts import PARTS, Parts, parts_of
     from palestra.entrants.program import Program, left_unanswered, taken_unanswered

@@ -57,7 +57,7 @@ class LslLine:
         self, name: str, signal: Signal, now: Callable[[], float] | None = None, patience_s: float | None = None
     ) -> None:
         self.deaths: list[Text] = []  # streams come and go, and none of that is an end
-        lsl = _pylsl()
+        lsl = pylsl()
         self.name, self._signal = name, signal
         self._now = now or lsl.local_clock  # LSL's own clock, unless a test has another
         self._patience_s = patience_s  # for one answer, where the rules have no deadline
@@ -274,7 +274,8 @@ def _described(lsl: Any, signal: Signal, source: str) -> Any:
     return info
 
 
-def _pylsl() -> Any:
+def pylsl() -> Any:
+    """The library, or in words why it is not there."""
     try:
         return importlib.import_module("pylsl")
     except ImportError:

@@ -16,7 +16,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -187,10 +187,11 @@ def locked(folder: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        with suppress(BlockingIOError):
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield True
-            return
-        yield False
+            alone = True
+        except BlockingIOError:
+            alone = False
+        yield alone
     finally:
         os.close(descriptor)

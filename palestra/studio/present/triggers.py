@@ -4,8 +4,9 @@ import importlib
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
+from palestra.entrants import pylsl
 from palestra.errors import PalestraError, brief
 from palestra.studio.present.plans.plan import Plan
 from palestra.studio.present.reports import Report
@@ -33,7 +34,7 @@ class LslMarkers:
     name = "lsl"
 
     def __init__(self, stream: str) -> None:
-        self._lsl = _library("pylsl")
+        self._lsl = pylsl()
         info = self._lsl.StreamInfo(
             stream, "Markers", 1, self._lsl.IRREGULAR_RATE, "int32", f"{stream}-{uuid.uuid4().hex}"
         )
@@ -52,7 +53,12 @@ class SerialPort:
     name = "serial"
 
     def __init__(self, device: str) -> None:
-        serial = _library("serial")
+        try:
+            serial = importlib.import_module("serial")
+        except ImportError:
+            raise PalestraError(
+                say("Triggers need pyserial, which is not installed: pip install 'palestra[studio]'")
+            ) from None
         try:
             self._port = serial.Serial(device, BAUD, write_timeout=WRITE_S)
         except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
@@ -108,12 +114,3 @@ def open_ways(serial: str, lsl: str) -> list[Way]:
     """The ways that were asked for."""
     ways: list[Way] = [SerialPort(serial)] if serial else []
     return [*ways, LslMarkers(lsl)] if lsl else ways
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except (ImportError, RuntimeError) as error:  # pylsl is there, and the library that it calls is not
-        raise PalestraError(
-            say("Triggers need {name} ({why}): pip install 'palestra[studio]'", name=name, why=brief(error))
-        ) from None

@@ -4,8 +4,9 @@
     masks = segment(pictures)                   # of one eye before one camera → (n, height, width), 0 … 3
     masks = segment(pictures, labels={4: mask})  # with what is known of some of them
 
-The network and what a sequence adds to it are those of the solution `palestra`. Pictures whose shape is not that of the
-track are seen through one window, which holds the eye of all frames as large as the network knows eyes.
+The network and what a sequence adds to it are those of the solution `palestra`. A sequence of pictures as wide for
+their height as the track's is seen whole, as by that solution. All others, and a single picture, are seen through one
+window, which holds the eye of all frames as large as the network knows eyes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,8 +40,9 @@ def segment(pictures: Sequence[ArrayLike], labels: Mapping[int, ArrayLike] | Non
     number of their frame: they correct the others and are handed back as they are.
     """
     shape, known = _checked(pictures, labels or {})
-    copy = handy(np.zeros(shape, np.float32))[0].shape
-    window = _window(pictures, (copy[0], copy[1]))
+    high, wide = _copy(pictures[0]).shape
+    copy = high, wide
+    window = _window(pictures, copy)
     logits = np.concatenate([_heard(pictures[at : at + BATCH], window) for at in range(0, len(pictures), BATCH)])
     given = np.array(sorted(known), int)
     inside = np.array([_into(known[frame], copy, window) for frame in given], np.uint8).reshape(-1, *SHAPE)
@@ -49,7 +51,7 @@ def segment(pictures: Sequence[ArrayLike], labels: Mapping[int, ArrayLike] | Non
     for frame in given:
         masks[frame] = known[frame]
     for frame, mask in zip(wanted, agreed(logits, given, inside, wanted), strict=True):
-        masks[frame] = _back(mask, window, (copy[0], copy[1]), shape)
+        masks[frame] = _back(mask, window, copy, shape)
     return masks
 
 
@@ -127,7 +129,7 @@ def _copy(picture: ArrayLike) -> Grey:
     return handy(grey(np.asarray(picture)))[0]
 
 
-def _into(mask: Mask, copy: tuple[int, ...], window: Window) -> Mask:
+def _into(mask: Mask, copy: tuple[int, int], window: Window) -> Mask:
     """A label as the window shows it, (400, 640)."""
     return _classes(np.stack([cut(part, window, SHAPE) for part in _resized(_levels(mask), copy)]))
 

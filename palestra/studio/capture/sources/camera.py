@@ -43,7 +43,7 @@ class Camera:
 
     def _not_there(self) -> Text:
         if self._what.isdecimal():
-            there = ", ".join(sorted(str(file) for file in Path("/dev").glob("video*"))) or "-"
+            there = ", ".join(sorted(str(file) for file in Path("/dev").glob("video*"))) or say("none")
             return say(
                 "There is no camera {number} that can be opened (this machine has: {there}). Plug it in, or name "
                 "another.",

@@ -4,7 +4,6 @@ LSL measures how the sender's clock stands to its own here; how that one stands 
 """
 
 import ctypes
-import importlib
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from palestra.entrants import pylsl
 from palestra.errors import PalestraError
 from palestra.studio.capture.source import About, Item, Offset, Samples, Values, notice, now_ns
 from palestra.text import say
@@ -41,7 +41,7 @@ class LslStream:
         self._inlet: Any = None
 
     def open(self) -> About:
-        self._lsl = _pylsl()
+        self._lsl = pylsl()
         found = self._lsl.resolve_byprop("name", self._name, 1, FIND_S)
         if len(found) != 1:
             raise PalestraError(
@@ -123,12 +123,3 @@ class LslStream:
 
     def close(self) -> None:
         self._inlet = None  # it ends when it is let go of
-
-
-def _pylsl() -> Any:
-    try:
-        return importlib.import_module("pylsl")
-    except ImportError:
-        raise PalestraError(say("LSL needs pylsl, which is not installed: pip install 'palestra[studio]'")) from None
-    except RuntimeError as error:  # it is there, and the library that it calls is not
-        raise PalestraError(say("pylsl does not find liblsl on this machine: {error}", error=error)) from None
