@@ -453,7 +453,7 @@ def _asked_by(track: Track, sitting: Sitting) -> list[str]:
     asked: list[str] = []
     ticks, due_s = 0, 0.0
     place = home_of(track).of_function(sitting.ticks) or place_of(track, "stream.sittings")
-    for tick in sitting.ticks():
+    for tick in sitting.planned():
         if not isinstance(tick, Tick):
             _break(track, place, f"a sitting sends Tick(…), and not {tick!r:.60}", "Yield Tick(due_s=…, payload=…).")
         if tick.due_s < due_s:

@@ -105,6 +105,10 @@ def _plain(text: str) -> str:
     return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
+class NotCaptured(PalestraError):
+    """A person who was to be captured while they were played could not be, or not to the end."""
+
+
 class Refused(PalestraError):
     """Input that cannot be taken as it is."""
 

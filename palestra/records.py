@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZES = ("tiny", "small", "paper")
+CAPTURES = "captures"  # a folder of a data set: recordings of its people, and by the file who is still to come
+CAPTURE_FILE = "capture.toml"
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -61,11 +64,17 @@ class Sitting:
     """A stretch of a live stream that runs on one clock: one person under the cap, one tester in the headset."""
 
     name: str
-    ticks: Callable[[], Iterable[Tick]]  # from the beginning, each time it is called; read as they are sent
+    ticks: Callable[[], Iterable[Tick | None]]  # from the beginning, each time it is called; read as they are sent
     count: int  # of ticks
     decisions: int  # of them that ask something
     seconds: float  # until the last one is due
     window_s: float = 0.0  # before it, in which entrants may register another version
+    captured: bool = False  # from a person while it is played: its ticks are None as long as the next is not there
+
+    def planned(self) -> Iterable[Tick]:
+        """The ticks, where nobody is to be captured for them."""
+        assert not self.captured, f"{self.name} is to be captured"
+        return cast("Iterable[Tick]", self.ticks())
 
 
 @dataclass(frozen=True)
@@ -238,12 +247,52 @@ class FileAnswers:
 
 
 @dataclass(frozen=True)
+class PersonPictures:
+    """How pictures of a person who looks at points become a sitting: one of each source for every point."""
+
+    sources: tuple[str, ...]  # what is pictured, such as the left and the right eye
+    shape: tuple[int, int]  # of a picture, height × width; grey
+    # A data set of points that are still to be shown: (x, y) in mm to the right and up of straight ahead, for each
+    # person in order; and how far away they are.
+    prepare: Callable[[Path, Mapping[str, Sequence[tuple[float, float]]], float], None]
+    keep: Callable[[Path, str, int, Mapping[str, NDArray[np.uint8]]], None]  # those of a person's point, from 0
+    is_kept: Callable[[Path, str], bool]  # whether all of a person's are there
+    folder: Callable[[Path, str], Path]  # where a person's are
+
+
+class PersonPackets(typing.Protocol):
+    """A person's signal, as it is sent and kept."""
+
+    is_over: bool  # whether nothing more is to be sent
+
+    def take(self, samples: NDArray[Any], triggers: NDArray[np.int64]) -> Sequence[Tick]:
+        """What is to be sent after these samples (samples × channels), with the trigger of each."""
+
+    def finish(self) -> None:
+        """Keep all of it, as a data set has it."""
+
+
+@dataclass(frozen=True)
+class PersonSignal:
+    """How the signal of a person becomes a sitting."""
+
+    source: str
+    rate_hz: int
+    channels: tuple[str, ...]  # without the triggers
+    packets: Callable[[Path, str, Sequence[str]], PersonPackets]  # of a person, who is one of these
+    estimate: Callable[[float], tuple[int, int]]  # ticks and decisions of so many seconds, as nobody knows them before
+    order: Callable[[str], Any]  # sorts people as their files are read
+    is_kept: Callable[[Path, str], bool]
+
+
+@dataclass(frozen=True)
 class StreamAnswers:
     """Answers to what is sent live."""
 
     sittings: Callable[[Path], Sequence[Sitting]]  # what is sent, in order
     hear: Callable[[Any], Mapping[str, Any]]  # an answer as columns; ValueError says what is wrong with it
     signal: Callable[[Path], Signal] | None = None  # where the stream is one of samples
+    person: PersonPictures | PersonSignal | None = None  # how it is captured from a person while it is played
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from palestra.cli.options import JsonOption
+from palestra.cli.options import JsonOption, TrackArgument
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -124,3 +124,37 @@ def check(
             console.say(str(fault))
     if any(one.faults for one in found):
         raise typer.Exit(1)
+
+
+@app.command(
+    epilog="Example: palestra studio prepare near-eye-live-v1 my-final --person Ada --person Ben "
+    "--source left=camera:0 --source right=camera:1"
+)
+def prepare(
+    track: TrackArgument,
+    out: Annotated[Path, typer.Argument(help="The data set's folder; it must not be there yet.")],
+    person: Annotated[list[str], typer.Option(help="Who is to be captured, in order; may be repeated.")],
+    source: Annotated[
+        list[str], typer.Option(help="NAME=SOURCE for each thing that is recorded, as left=camera:0 or eeg=lsl:MyAmp.")
+    ],
+    stimuli: Annotated[
+        Path | None, typer.Option(help="A stimulus file, or the name of an example; by default points or emotion.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The page's port; 0 picks a free one each time.")
+    ] = None,
+    triggers: Annotated[
+        str, typer.Option(help="The channel of the signal that has the triggers; without it, the page gives them.")
+    ] = "",
+    language: Annotated[Literal["en", "zh"], typer.Option(help="Language of the page.")] = "en",
+) -> None:
+    """Prepare a live final on people: a data set that is captured while it is played."""
+    from palestra import console, registry
+    from palestra.records import PersonSignal
+    from palestra.studio import PORT, CaptureFile, prepare_data, sources_named
+
+    chosen = registry.track(track)
+    signal = chosen.stream is not None and isinstance(chosen.stream.person, PersonSignal)
+    file = CaptureFile(person, sources_named(source), PORT if port is None else port, triggers, language=language)
+    prepare_data(chosen, out, stimuli or Path("emotion" if signal else "points"), file)
+    console.say(f"{out} is ready. Play it to programs: palestra play {track} PROGRAM --data {out}")

@@ -27,6 +27,10 @@ class LiveData:
         """How long a run in real time lets windows for new versions pass, all together."""
         return sum(sitting.window_s for sitting in self.sittings)
 
+    def reread_sheet(self) -> Sheet:
+        """Trials and truth, now that more was captured."""
+        return scoring.load(self.track, self.folder)
+
 
 def read_live_data(track: Track, folder: Path, sheet: Sheet | None = None) -> LiveData:
     """Read a data set, all but the samples that are sent; the sheet too, unless the caller has it already."""

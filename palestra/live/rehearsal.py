@@ -59,7 +59,7 @@ def rehearse(track: Track, data: Path, entry: Entry, patience_s: float) -> Rehea
 def _beginning(sittings: Sequence[Sitting], so_far: Rehearsed) -> Iterator[Tick]:
     """Of the first sitting, up to its last decision that is rehearsed."""
     asked = 0
-    for tick in sittings[0].ticks():
+    for tick in sittings[0].planned():
         yield tick
         asked += tick.trial is not None
         if asked == MOST_ASKED or so_far.asked - so_far.answered >= MOST_MISSED:
@@ -80,6 +80,9 @@ class _Log:
 
     def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
         """What answers nothing counts for nothing."""
+
+    def resting(self) -> None:
+        """No screen shows a rehearsal."""
 
     def moved(self, entrant: str, step: Step) -> None:
         if step.thought_s is not None:

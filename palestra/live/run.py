@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palestra.entrants import Entry, Program, Terms, open, parts_of
-from palestra.errors import PalestraError, text_of
+from palestra.errors import NotCaptured, PalestraError, text_of
 from palestra.live import recording, stream
 from palestra.live.answers import Heard, hear
 from palestra.live.episode import Step
@@ -27,7 +27,7 @@ from palestra.live.versions import Version, Versions, windows
 from palestra.live.wall_clock import WallClock, punctual
 from palestra.records import Case, Reply, Result, Sitting, Tick, Track
 from palestra.sandbox.launch import Limits
-from palestra.scoring import score_file
+from palestra.scoring import Sheet, score_file
 from palestra.text import Text, joined, say
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ SPARE_S = 7 * 86_400.0  # that programs may run beyond the stream: lock-step has
 CORES = 4  # whose time a program may use
 STUCK_DEADLINES, STUCK_S = 20, 10.0  # in virtual time one packet may take so long before its program is ended
 ROOM_S = 0.1  # until something is due, that leaves time to see how things stand
+RESTING_S = 0.2  # that a person who is captured can wait for a screen
 
 
 class NotReady(PalestraError):
@@ -80,6 +81,11 @@ class Played(ScoredRun):
 def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -> Played:
     """Play the stream to the entrants, and score what they said."""
     track, sittings = data.track, data.sittings
+    if order.pace == "fast" and any(sitting.captured for sitting in sittings):
+        raise NotCaptured(
+            say("{folder}: its people are captured while they are played, which only --pace real can do.",
+                folder=data.folder)
+        )  # fmt: skip
     lack = "" if order.pace == "fast" else _lack("freezer" if track.episode else "cpu", entrants)
     if lack and not order.allow_starving:
         raise CannotShare(lack)
@@ -87,7 +93,7 @@ def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -
     head = _head(data, order, entries, starving=bool(lack))
     clock: Clock = VirtualClock() if order.pace == "fast" else WallClock()
     names = [entry.name for entry in entries]
-    log = _Log(track, Standings(track, data.sheet, names), order.pace == "fast", order.follower)
+    log = _Log(track, data.sheet, names, order.pace == "fast", order.follower)
     if order.follower:
         order.follower.begin(sittings, names, refused)
     with ExitStack() as stack:
@@ -96,8 +102,8 @@ def play(data: LiveData, entrants: Sequence[Entry], order: Play, folder: Path) -
         if track.episode:
             hall.act(track, data.cases)
         else:
-            hall.play(track, sittings)
-        scored = {entry.name: score(track, data.sheet, entry, log.heard[entry.name], order.seed) for entry in entries}
+            hall.play(data)
+        scored = {entry.name: score(track, log.sheet, entry, log.heard[entry.name], order.seed) for entry in entries}
         for entry in entries:
             entry.line.close()  # only then its last words are known
         for who in head.entrants:
@@ -166,12 +172,15 @@ class _Log:
     watch: Watch
     processors: "ProcessorWatch | None" = None  # in real time
 
-    def __init__(self, track: Track, standings: Standings, hurried: bool, follower: Follower | None = None) -> None:
-        self.track, self.standings, self.follower = track, standings, follower
+    def __init__(
+        self, track: Track, sheet: Sheet, names: list[str], hurried: bool, follower: Follower | None = None
+    ) -> None:
+        self.track, self.sheet, self.follower = track, sheet, follower
+        self.standings = Standings(track, sheet, names)
         self.hurried = hurried  # in virtual time nothing is idle, and it is shown meanwhile
         self.told_at = -math.inf
         self.at_s = 0.0  # when the last tick went out, in its sitting
-        self.heard: dict[str, list[Heard]] = {name: [] for name in standings.all}
+        self.heard: dict[str, list[Heard]] = {name: [] for name in names}
         self.unshown = False  # whether there is anything new to show
 
     def sent(self, tick: Tick, at_s: float) -> None:
@@ -212,6 +221,16 @@ class _Log:
             self.show_standings()
         self.watch.idle(left_s)
 
+    def resting(self) -> None:
+        self.idle(RESTING_S)
+
+    def learn(self, sheet: Sheet) -> None:
+        """Somebody was captured: from now on it is known what is right for them too."""
+        if sheet.digest != self.sheet.digest:
+            self.sheet = sheet
+            self.standings.learn(sheet, [one for some in self.heard.values() for one in some])
+            self.unshown = True
+
     def show_standings(self, last: bool = False) -> None:
         """Write down who stands where, for whatever screen shows it: once everybody has decided what was asked."""
         if self.follower and not last and time.monotonic() - self.told_at < TOLD_EVERY_S:
@@ -246,7 +265,8 @@ class _Hall:
     sealed: dict[str, list[Sealed]] = field(default_factory=dict)
     not_taken: dict[str, Text] = field(default_factory=dict)  # of this window's versions, and why
 
-    def play(self, track: Track, sittings: Sequence[Sitting]) -> None:
+    def play(self, data: LiveData) -> None:
+        track, sittings = data.track, data.sittings
         ticks, names = sum(sitting.count for sitting in sittings), [sitting.name for sitting in sittings]
         watch = Watch(track, self.log.standings, ticks, names, hidden=not self.order.watched)
         self.log.watch = watch
@@ -267,10 +287,20 @@ class _Hall:
 
                     self.log.processors = ProcessorWatch(self._programs())
                 before = self._weights()
-                stream.run(sitting.ticks(), lines, self.clock, self.log)
+                self._run(sitting, lines)
+                if sitting.captured:
+                    self.log.learn(data.reread_sheet())
                 self._seal(sitting.name, before)
                 self._note_changes(sitting)
                 self.log.show_standings(last=True)
+
+    def _run(self, sitting: Sitting, lines: Sequence[Line]) -> None:
+        ticks = sitting.ticks()
+        try:
+            stream.run(ticks, lines, self.clock, self.log, sitting.captured)
+        finally:
+            if isinstance(ticks, Generator):
+                ticks.close()  # now, and not when it is forgotten: it may hold cameras
 
     def _changed_in_window(
         self, sitting: Sitting, sittings: Sequence[Sitting], started: float, lines: Sequence[Line]

@@ -85,7 +85,9 @@ def require_sent(run: Recording, data: LiveData) -> None:
         return
     recorded = run.ticks()
     for number, sitting in enumerate(data.sittings):
-        for tick in sitting.ticks():
+        if sitting.captured:  # the run was stopped in it: what was captured there is no sitting
+            return
+        for tick in sitting.planned():
             sent = next(recorded, None)
             if sent is None:
                 return

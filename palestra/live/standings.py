@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,14 +52,27 @@ class Standings:
     """Counts decisions as they are closed, and scores them when it is asked."""
 
     def __init__(self, track: Track, sheet: Sheet, names: list[str]) -> None:
-        self._track, self._sheet = track, sheet
-        self._row_of = {trial: row for row, trial in enumerate(sheet.truth["trial"])}
-        self._schema = schema_of(track, sheet.trials)
-        self._unanswered = score.score_trials(track, sheet, pl.DataFrame(schema=self._schema))
+        self._track = track
         self._new: list[_Asked] = []
         self._rows: dict[str, pl.DataFrame] = {}
         self.all = {name: Standing(name) for name in names}
         self.deadline_s: float | None = None  # of the newest decision
+        self._use(sheet)
+
+    def _use(self, sheet: Sheet) -> None:
+        self._sheet = sheet
+        self._row_of = {trial: row for row, trial in enumerate(sheet.truth["trial"])}
+        self._schema = schema_of(self._track, sheet.trials)
+        self._unanswered = sheet.truth  # nobody is there yet, where it is empty
+        if not sheet.truth.is_empty():
+            self._unanswered = score.score_trials(self._track, sheet, pl.DataFrame(schema=self._schema))
+
+    def learn(self, sheet: Sheet, decided: Iterable[Heard]) -> None:
+        """Score everything that was decided by a sheet that has more: the truth of who was captured meanwhile."""
+        self._use(sheet)
+        self._new, self._rows = [], {}
+        for heard in decided:
+            self._ask(heard)
 
     def decided(self, heard: Heard) -> None:
         decision, said = heard.decision, heard.said
@@ -71,6 +84,10 @@ class Standings:
         elif decision.latency_s is not None:
             standing.newest_s.append(decision.latency_s)
         self.deadline_s = decision.deadline_s
+        self._ask(heard)
+
+    def _ask(self, heard: Heard) -> None:
+        decision, said = heard.decision, heard.said
         if decision.trial in self._row_of:
             about = {"trial": decision.trial, "latency_s": decision.latency_s, **note_columns(heard.note)}
             answer = None if said is None else {**said, **about}

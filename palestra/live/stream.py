@@ -10,16 +10,19 @@ Nothing here knows a model, a metric or a data format, and time comes from outsi
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
 from palestra.live.waiting import Wait
 from palestra.records import Reply, Tick
 from palestra.text import Text, Words, say, say_as
+
+LOOK_S = 0.004  # between two looks whether the next tick of a person who is captured is there
+CATCHING_UP = 0.95  # of the planned time between two ticks that passes at least, where they came later than planned
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -87,21 +90,44 @@ class Log(Protocol):
     def strayed(self, entrant: str, reply: Reply, at_s: float) -> None:
         """A reply answers nothing that is open: it is late, double, or to something that was never asked."""
 
+    def resting(self) -> None:
+        """Nothing is open, and a person who is captured has not come to the next tick: there is time for a screen."""
 
-def run(ticks: Iterable[Tick], lines: Sequence[Line], clock: Clock, log: Log) -> None:
+
+def run(ticks: Iterable[Tick | None], lines: Sequence[Line], clock: Clock, log: Log, captured: bool = False) -> None:
     """Send every tick to every line when it is due, and log each decision once, as it is closed."""
     desks = [_Desk(line, log) for line in lines]
     start = clock.now()
-    for tick in ticks:
-        _serve(desks, clock, start, tick.due_s)
+    for tick in _as_they_come(ticks, desks, clock, log) if captured else cast(Iterable[Tick], ticks):
+        if captured:
+            start = clock.now() - tick.due_s
+        else:
+            _serve(desks, clock, start, start + tick.due_s)
         log.sent(tick, clock.now() - start)
         _send(desks, tick, clock, start)
         if tick.trial is not None and tick.deadline_s is None:
             start += _wait_for_all(desks, clock, start)
-    last = max((desk.last_deadline_s for desk in desks), default=0.0)
+    last = max((desk.last_deadline for desk in desks), default=start)
     _serve(desks, clock, start, last)
     for desk in desks:
         desk.close(math.inf)
+
+
+def _as_they_come(ticks: Iterable[Tick | None], desks: Sequence["_Desk"], clock: Clock, log: Log) -> Iterator[Tick]:
+    """Ticks of a person who is captured now: each goes out when it is there. Of several that came at once, each waits
+    nearly as long after the one before it as was planned, so that nobody is asked many things at a time."""
+    before: Tick | None = None
+    sent = clock.now()
+    for tick in ticks:
+        if tick is None:
+            _serve(desks, clock, sent, clock.now() + LOOK_S)
+            if not any(desk.open for desk in desks):
+                log.resting()
+            continue
+        if before is not None:
+            _serve(desks, clock, sent, sent + CATCHING_UP * (tick.due_s - before.due_s))
+        before, sent = tick, clock.now()
+        yield tick
 
 
 def _send(desks: Sequence["_Desk"], tick: Tick, clock: Clock, start: float) -> None:
@@ -110,22 +136,22 @@ def _send(desks: Sequence["_Desk"], tick: Tick, clock: Clock, start: float) -> N
         desk.send(tick, clock, start)
         if len(desks) > 1:
             for other in desks:
-                other.take(clock.now() - start, clock.heard() - start)
+                other.take(clock.now(), clock.heard(), start)
 
 
-def _serve(desks: Sequence["_Desk"], clock: Clock, start: float, until_s: float) -> None:
+def _serve(desks: Sequence["_Desk"], clock: Clock, start: float, until: float) -> None:
     """Take answers and close decisions until it is time for something else."""
     lines = [desk.line for desk in desks]
     while True:
-        now_s, next_s = clock.now() - start, until_s
+        now, next_at = clock.now(), until
         for desk in desks:
-            desk.take(clock.now() - start, clock.heard() - start)
+            desk.take(clock.now(), clock.heard(), start)
             if desk.open:
-                desk.close(now_s)
-                next_s = min(next_s, desk.next_close_s)
-        if now_s >= until_s or (until_s == math.inf and not any(desk.open for desk in desks)):
+                desk.close(now)
+                next_at = min(next_at, desk.next_close)
+        if now >= until or (until == math.inf and not any(desk.open for desk in desks)):
             return
-        clock.wait(start + next_s, lines)
+        clock.wait(next_at, lines)
 
 
 def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float:
@@ -134,8 +160,16 @@ def _wait_for_all(desks: Sequence["_Desk"], clock: Clock, start: float) -> float
     while any(desk.waits for desk in desks):
         clock.wait(math.inf, [desk.line for desk in desks])
         for desk in desks:
-            desk.take(clock.now() - start, clock.heard() - start)
+            desk.take(clock.now(), clock.heard(), start)
     return clock.now() - before
+
+
+class _Open(NamedTuple):
+    """A decision that was asked, and what time began for its stream: a later tick's may have begun anew."""
+
+    tick: Tick
+    sent_s: float
+    start: float
 
 
 @dataclass
@@ -144,40 +178,41 @@ class _Desk:
 
     line: Line
     log: Log
-    open: dict[str, tuple[Tick, float]] = field(default_factory=dict)  # trial → tick, when it was sent
-    last_deadline_s: float = 0.0
+    open: dict[str, _Open] = field(default_factory=dict)  # by trial
+    last_deadline: float = -math.inf
 
     def send(self, tick: Tick, clock: Clock, start: float) -> None:
         self.line.post(tick)
-        now_s = clock.now() - start  # only now it has it: that is the host's time, and not its own
+        now = clock.now()  # only now it has it: that is the host's time, and not its own
         if tick.trial is not None:
-            self.open[tick.trial] = (tick, now_s)
+            self.open[tick.trial] = _Open(tick, now - start, start)
             if tick.deadline_s is not None:
-                self.last_deadline_s = max(self.last_deadline_s, now_s + tick.deadline_s)
+                self.last_deadline = max(self.last_deadline, now + tick.deadline_s)
 
-    def take(self, now_s: float, heard_s: float) -> None:
-        """What came is judged by when it may have come, `heard_s`, and recorded by when it was seen; of what came too
+    def take(self, now: float, heard: float, start: float) -> None:
+        """What came is judged by when it may have come, `heard`, and recorded by when it was seen; of what came too
         late, only that it came is told."""
         for reply in self.line.replies():
             found = self.open.get(reply.trial)
             if found is None:
                 if not reply.note:  # else it has no answer: it was open when its program died, and has been closed
-                    self.log.strayed(self.line.name, reply, now_s)
+                    self.log.strayed(self.line.name, reply, now - start)
                 continue
-            tick, sent_s = self.open.pop(reply.trial)
+            tick, sent_s, began = self.open.pop(reply.trial)
             limit_s = math.inf if tick.deadline_s is None else sent_s + tick.deadline_s
-            if max(heard_s, sent_s) - sent_s > limit_s - sent_s:
+            if max(heard - began, sent_s) - sent_s > limit_s - sent_s:
                 self._close(tick, sent_s, _late())
-                self.log.strayed(self.line.name, reply, now_s)
+                self.log.strayed(self.line.name, reply, now - start)
             else:
                 answer = None if reply.note else reply.answer
-                self._decide(tick, sent_s, min(now_s, limit_s), answer, reply.note)
+                self._decide(tick, sent_s, min(now - began, limit_s), answer, reply.note)
 
-    def close(self, now_s: float) -> None:
+    def close(self, now: float) -> None:
         """Close what is past its deadline, and everything of an entrant that is gone."""
         gone = self.line.dead()
-        for trial, (tick, sent_s) in list(self.open.items()):
-            if gone or (tick.deadline_s is not None and now_s - sent_s > tick.deadline_s) or now_s == math.inf:
+        for trial, (tick, sent_s, began) in list(self.open.items()):
+            over = tick.deadline_s is not None and now - began - sent_s > tick.deadline_s
+            if gone or over or now == math.inf:
                 del self.open[trial]
                 self._close(tick, sent_s, gone or not_in_time())
 
@@ -192,13 +227,17 @@ class _Desk:
     @property
     def waits(self) -> bool:
         """Whether something is open that only an answer, or the entrant's end, can close."""
-        return not self.line.dead() and any(tick.deadline_s is None for tick, _ in self.open.values())
+        return not self.line.dead() and any(one.tick.deadline_s is None for one in self.open.values())
 
     @property
-    def next_close_s(self) -> float:
+    def next_close(self) -> float:
         """When the next open decision is past its deadline: just after it, since an answer on the dot counts."""
-        ends = [sent_s + tick.deadline_s for tick, sent_s in self.open.values() if tick.deadline_s is not None]
-        return math.nextafter(min(ends), math.inf) if ends else math.inf
+        ends = [
+            one.start + math.nextafter(one.sent_s + one.tick.deadline_s, math.inf)
+            for one in self.open.values()
+            if one.tick.deadline_s is not None
+        ]
+        return min(ends, default=math.inf)
 
 
 @cache  # a slow entrant is told of thousands of times

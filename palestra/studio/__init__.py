@@ -13,5 +13,7 @@ if TYPE_CHECKING:
     from palestra.studio.capture.writer import How
     from palestra.studio.present.plans.examples import EXAMPLES
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
+    from palestra.studio.sitting.capture_file import PORT, CaptureFile
+    from palestra.studio.sitting.prepare import prepare_data, sources_named
 else:
     __getattr__ = lazy_exports(__name__)

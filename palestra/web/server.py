@@ -23,7 +23,7 @@ import uvicorn
 from palestra import console
 from palestra.contest.decisions import rule_changes
 from palestra.contest.log import clock
-from palestra.contest.setup import Place, first_link, pack_data, unpacked, without_data
+from palestra.contest.setup import Place, first_link, off_stage, pack_data, unpacked, without_data
 from palestra.errors import PalestraError
 from palestra.executors import held, start_process
 from palestra.parallel import collect_seldom, end_with_parent
@@ -137,6 +137,10 @@ def _warnings(serve: Serve, site: Site, desk: str) -> list[str]:
     bare = [
         f"{phase.id}: its data folder {phase.data or '(none)'} is not there; nothing can be scored in it yet."
         for phase in without_data(serve.place, site.contest)
+    ]
+    bare += [
+        f'{phase.id}: its people are captured while they are played: set held = "on-stage" and pace = "real".'
+        for phase in off_stage(serve.place, site.contest)
     ]
     bare += [f"{phase}: nothing can be scored in it. {slip}" for phase, slip in site.setup.slips.items()]
     return [*([ahead] if ahead else []), *rule_changes.told(serve.place.file, site.state, site.now, desk), *bare]

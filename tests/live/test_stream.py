@@ -1,6 +1,7 @@
 """The rules of time, in virtual time: nothing here sleeps."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,7 @@ class Log:
 
     def __init__(self):
         self.ticks, self.decisions, self.strays = [], [], []
+        self.rests = 0
 
     def sent(self, tick, at_s):
         self.ticks.append((tick, at_s))
@@ -51,6 +53,9 @@ class Log:
 
     def strayed(self, entrant, reply, at_s):
         self.strays.append((entrant, reply.trial))
+
+    def resting(self):
+        self.rests += 1
 
 
 def after(seconds, answer="yes"):
@@ -270,3 +275,60 @@ def test_sittings_one_after_the_other_come_to_their_end_whatever_is_rounded(leng
     for number, seconds in enumerate(lengths_s):
         run([Tick(seconds * i / 3, i, f"{number}/{i}", deadline_s) for i in range(4)], [line], clock, log)
     assert len(log.decisions) == 4 * len(lengths_s)
+
+
+# A person who is captured while they are played
+
+
+def captured(clock, *come_at, every_s=1.0, deadline_s=0.5):
+    """Ticks that were planned every second, and come when the person has come so far."""
+    for i, at in enumerate(come_at):
+        while clock.now() < at:
+            yield None
+        yield Tick(i * every_s, {}, f"t{i}", deadline_s)
+
+
+def play_captured(*come_at, script=None, **how):
+    clock = VirtualClock()
+    line, log = Scripted("e", clock, script or after(0.2)), Log()
+    run(captured(clock, *come_at, **how), [line], clock, log, captured=True)
+    return log, [at for at, _ in line.posted]
+
+
+def test_a_captured_tick_goes_out_as_soon_as_it_is_there_and_nobody_is_late():
+    log, posted = play_captured(0.0, 5.0, 5.97, 60.0)
+    assert posted == pytest.approx([0.0, 5.0, 5.97, 60.0], abs=0.01)
+    assert [(d.due_s, d.sent_s) for d in log.decisions] == [(pytest.approx(i), pytest.approx(i)) for i in range(4)]
+    assert [d.latency_s for d in log.decisions] == pytest.approx([0.2] * 4)
+    assert log.rests > 0
+
+
+def test_an_answer_after_the_next_captured_tick_is_charged_by_its_own_clock():
+    """The stream's time begins anew with each tick; a decision that is open then keeps its own."""
+    log, _ = play_captured(0.0, 0.97, 9.0, script=after(2.5), deadline_s=3.0)
+    assert [d.latency_s for d in log.decisions] == pytest.approx([2.5] * 3, abs=0.01)
+    log, _ = play_captured(0.0, 0.97, 9.0, script=after(2.5), deadline_s=2.4)
+    assert [str(d.note) for d in log.decisions] == ["no answer in time"] * 3
+
+
+def test_captured_ticks_that_came_at_once_are_sent_nearly_as_they_were_planned():
+    _, posted = play_captured(3.0, 3.0, 3.0, 3.0, 10.0)
+    assert [after - before for before, after in pairwise(posted)][:3] == pytest.approx([0.95] * 3, abs=0.01)
+    assert posted[-1] == pytest.approx(10.0, abs=0.01)
+
+
+def test_a_screen_has_its_time_while_nothing_is_open_alone():
+    log, _ = play_captured(0.0, 0.96, script=after(0.9), deadline_s=0.95)
+    busy = log.rests
+    log, _ = play_captured(0.0, 0.96, script=after(0.1), deadline_s=0.95)
+    assert busy < log.rests
+
+
+@given(st.lists(st.floats(0, 3), min_size=1, max_size=6), st.floats(0, 2), st.floats(0.1, 2))
+def test_each_captured_tick_is_decided_once_whenever_it_comes(gaps, takes_s, deadline_s):
+    come_at = [sum(gaps[: i + 1]) for i in range(len(gaps))]
+    log, _ = play_captured(*come_at, script=after(takes_s), deadline_s=deadline_s)
+    assert sorted(d.trial for d in log.decisions) == [f"t{i}" for i in range(len(gaps))]
+    assert all(
+        (d.answer == "yes") == (takes_s <= deadline_s) for d in log.decisions if abs(takes_s - deadline_s) > 0.01
+    )

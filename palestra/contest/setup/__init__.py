@@ -7,6 +7,14 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.setup.init import begin
-    from palestra.contest.setup.location import Place, first_link, pack_data, reset_link, unpacked, without_data
+    from palestra.contest.setup.location import (
+        Place,
+        first_link,
+        off_stage,
+        pack_data,
+        reset_link,
+        unpacked,
+        without_data,
+    )
 else:
     __getattr__ = lazy_exports(__name__)

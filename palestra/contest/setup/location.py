@@ -16,7 +16,7 @@ from palestra.contest.accounts import tokens
 from palestra.contest.decisions import organiser
 from palestra.contest.log import Now, wall_clock, watched
 from palestra.contest.log import events as e
-from palestra.contest.rules import Phase, find_tracks, named_tracks, read, track_of
+from palestra.contest.rules import Phase, find_tracks, held_on_stage, named_tracks, read, track_of
 from palestra.contest.storage import (
     Files,
     connect,
@@ -30,6 +30,7 @@ from palestra.contest.storage import (
     writing,
 )
 from palestra.contract import check_start
+from palestra.datasets import captures_people
 from palestra.errors import PalestraError, Refused, UnknownName
 from palestra.records import Track
 from palestra.text import Words, joined, say, say_as
@@ -198,6 +199,15 @@ class Place:
 def without_data(place: Place, contest: Contest) -> list[Phase]:
     """Phases whose data folder is not there."""
     return [one for one in contest.state.rules().phases if not one.data or not (place.home / one.data).is_dir()]
+
+
+def off_stage(place: Place, contest: Contest) -> list[Phase]:
+    """Phases whose people are captured while they are played, and that are not played on stage and in real time."""
+    return [
+        one
+        for one in contest.state.rules().phases
+        if one.data and captures_people(place.home / one.data) and not (held_on_stage(one) and one.pace == "real")
+    ]
 
 
 def unpacked(place: Place, contest: Contest) -> list[tuple[Phase, Part]]:

@@ -38,7 +38,7 @@ from palestra.contest.workers.score import (
 )
 from palestra.contest.workers.stage_versions import StageVersions
 from palestra.entrants import Called, Entry, explaining_lines, open
-from palestra.errors import PalestraError, clean
+from palestra.errors import NotCaptured, PalestraError, clean
 from palestra.executors import fingerprint
 from palestra.live import (
     Heard,
@@ -127,6 +127,15 @@ def _results(
         yield body
 
 
+def _require_stored(data: LiveData) -> None:
+    """Nobody sits down in front of the cameras for each bundle that is handed in."""
+    if any(sitting.captured for sitting in data.sittings):
+        raise PalestraError(
+            say("{folder}: its people are captured while they are played. Set held = \"on-stage\" for the phase.",
+                folder=data.folder)
+        )  # fmt: skip
+
+
 @contextmanager
 def alone(assignment: Assignment) -> Iterator[Alone]:
     """Play the bundle of an assignment by itself; what was recorded is there as long as this is."""
@@ -135,6 +144,7 @@ def alone(assignment: Assignment) -> Iterator[Alone]:
         with our_part():
             backends.choose()
             data = read_live_data(track, data_of(assignment), sheet_of(assignment))
+            _require_stored(data)
         order = Play(assignment.phase.pace, watched=False, private=False)
         with submitted(assignment) as file:
             entry = open_bundle(assignment.team, file, order, data.sittings, stack)
@@ -181,7 +191,7 @@ def _never_answered(story: Story, deaths: Sequence[Text]) -> Words:
 
 
 def _play(data: LiveData, entries: Sequence[Entry], order: Play, folder: Path) -> Played:
-    with our_part(but=(NotReady, Stopped)):
+    with our_part(but=(NotReady, Stopped, NotCaptured)):
         return playing.play(data, entries, order, folder)
 
 
@@ -215,8 +225,8 @@ def _cases(episode: Callable[[Path], Sequence[Case]], waits: bool, data: Path) -
     return [replace(case, waits=case.waits or waits) for case in episode(data)]
 
 
-def _unhurried(sitting: Sitting) -> Iterator[Tick]:
-    return (replace(tick, deadline_s=None) for tick in sitting.ticks())
+def _unhurried(sitting: Sitting) -> Iterator[Tick | None]:
+    return (tick and replace(tick, deadline_s=None) for tick in sitting.ticks())
 
 
 def last_words(output: str) -> Words:
@@ -325,6 +335,8 @@ class _Stage:
             except NotReady as error:
                 require_sandbox()
                 return "failed", _told(error.text, *_away(absent)), None
+            except NotCaptured as error:
+                return "failed", words_of(error.text).cut(MESSAGE), None
             except Stopped:
                 return "stopped", say("The organiser stopped the run."), None
         invalid = [why for heard in played.heard.values() if (why := spoiled(one.decision for one in heard))]

@@ -11,18 +11,22 @@ from palestra.errors import PalestraError
 from palestra.studio.capture import repair
 from palestra.studio.capture.layout import EVENTS, Captured, Event, Head, Journal, locked, write_head
 from palestra.studio.capture.line import Line, State
-from palestra.studio.capture.source import About, Notice, Source, now_ns
+from palestra.studio.capture.source import About, Item, Notice, Source, now_ns
 from palestra.studio.capture.writer import How, SourceWriter
 from palestra.text import Text, say, words_of
 
 Hear = Callable[[str, Text], None]
+Tap = Callable[[Item], None]  # hears what a source gives, before it is written
+Taps = Callable[[Mapping[str, About]], Mapping[str, Tap]]  # by source, once all are open
 
 
 class Capture:
     """A recording while it is made."""
 
-    def __init__(self, folder: Path, sources: Mapping[str, Source], how: How, hear: Hear) -> None:
-        self.folder, self._sources, self._how, self._hear = folder, sources, how, hear
+    def __init__(
+        self, folder: Path, sources: Mapping[str, Source], how: How, hear: Hear, taps: Taps = lambda abouts: {}
+    ) -> None:
+        self.folder, self._sources, self._how, self._hear, self._taps = folder, sources, how, hear, taps
         self._open = ExitStack()
         self._stop = threading.Event()
         self._writing = threading.Lock()  # of recording.json and events.jsonl
@@ -47,16 +51,17 @@ class Capture:
         self.head = Head(_utc(), now_ns(), captured, version("palestra"), pictures=pictures)
         write_head(self.folder, self.head)
         self._events = Journal(self.folder / EVENTS)
+        taps = self._taps(abouts)
         for one in captured:
-            self.lines.append(self._line(one))
+            self.lines.append(self._line(one, taps.get(one.name, _unheard)))
         for line in self.lines:
             line.start(self._stop)
 
-    def _line(self, one: Captured) -> Line:
+    def _line(self, one: Captured, tap: Tap) -> Line:
         writer = SourceWriter(
             self.folder / one.name, one, self._how, lambda found: self.tell(one.name, found), self.changed
         )
-        return Line(one, self._sources[one.name], writer)
+        return Line(one, self._sources[one.name], writer, tap)
 
     @property
     def is_over(self) -> bool:
@@ -121,6 +126,10 @@ class Capture:
         with self._writing:
             self._events.append(Event(one.at_ns, name, words.en, words.zh))
         self._hear(name, one.text)
+
+
+def _unheard(item: Item) -> None:
+    """Nobody listens."""
 
 
 def require_new(folder: Path) -> None:

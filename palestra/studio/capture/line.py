@@ -1,13 +1,14 @@
 """One source while it is captured: a thread that reads it, one that writes its files, and a queue between them."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from palestra.errors import PalestraError, text_of
 from palestra.studio.capture.backlog import Backlog
 from palestra.studio.capture.layout import Captured
 from palestra.studio.capture.picture_segment import form_of
-from palestra.studio.capture.source import Frame, Source, notice, now_ns
+from palestra.studio.capture.source import Frame, Item, Source, notice, now_ns
 from palestra.studio.capture.writer import SourceWriter
 
 ENDING_S = 10.0  # that a source is given to come to its end
@@ -30,8 +31,8 @@ class State:
 class Line:
     """One source with its two threads."""
 
-    def __init__(self, captured: Captured, source: Source, writer: SourceWriter) -> None:
-        self._captured, self._source, self._writer = captured, source, writer
+    def __init__(self, captured: Captured, source: Source, writer: SourceWriter, tap: Callable[[Item], None]) -> None:
+        self._captured, self._source, self._writer, self._tap = captured, source, writer, tap
         self._backlog = Backlog()
         self.fault: Exception | None = None
         # Waited for instead of the threads: a join that Ctrl-C interrupts takes a thread for ended that is not.
@@ -49,6 +50,7 @@ class Line:
             for item in self._source.items(self._stop):
                 if isinstance(item, Frame):
                     form_of(item)  # a picture that cannot be kept ends its source, and no other
+                self._tap(item)
                 self._backlog.put(item, self._source.waits)
         except PalestraError as error:
             self._ended(error)
@@ -80,6 +82,10 @@ class Line:
             self._backlog.end()
         finally:
             self._is_kept.set()
+
+    @property
+    def name(self) -> str:
+        return self._captured.name
 
     @property
     def is_over(self) -> bool:

@@ -48,10 +48,10 @@ def show_run(name: Path, folder: Path, options: ShowOptions) -> tuple[Summary, b
     """Show a file's stimuli until the page says that they are over; whether they are finished."""
     file = file_of(name)
     stimuli = read_stimuli(file)
-    films = _films_of(stimuli, file)
+    films = films_of(stimuli, file)
     ways = open_ways(options.serial, options.lsl)
     try:
-        with _listening(options.port) as listener:
+        with listening(options.port) as listener:
             run = Run.open(folder, plan_of(stimuli), text_of(file))
             triggers = Triggers(run.plan, ways, run.write)
             told_by = None
@@ -97,7 +97,7 @@ def plan_rows(name: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _films_of(stimuli: Stimuli, file: Path) -> dict[int, FilmFile]:
+def films_of(stimuli: Stimuli, file: Path) -> dict[int, FilmFile]:
     found: dict[int, FilmFile] = {}
     for block in stimuli.blocks:
         if isinstance(block, Emotion):
@@ -105,7 +105,7 @@ def _films_of(stimuli: Stimuli, file: Path) -> dict[int, FilmFile]:
     return found
 
 
-def _listening(port: int) -> socket.socket:
+def listening(port: int) -> socket.socket:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -129,16 +129,7 @@ def _serve(
     """Until the page says that the run has ended, or a signal; which one."""
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     presenter = Presenter(run, films, options.language, lambda: server.end())
-    config = uvicorn.Config(
-        presenter.app(),
-        log_config=None,
-        access_log=False,
-        ws="websockets-sansio",
-        ws_max_size=LARGEST,
-        server_header=False,
-        timeout_graceful_shutdown=STOP_S,
-    )
-    server = _Server(config)
+    server = server_of(presenter)
     with console.progress("shown", len(run.plan.events)) as advance:
         advance(run.next)
 
@@ -156,7 +147,21 @@ def _serve(
     return server.told_by
 
 
-class _Server(uvicorn.Server):
+def server_of(presenter: Presenter) -> "PageServer":
+    """What serves a run's page."""
+    config = uvicorn.Config(
+        presenter.app(),
+        log_config=None,
+        access_log=False,
+        ws="websockets-sansio",
+        ws_max_size=LARGEST,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_S,
+    )
+    return PageServer(config)
+
+
+class PageServer(uvicorn.Server):
     """Closes in order however often it is told to, and leaves the signal to whoever called."""
 
     told_by: int | None = None

@@ -2,6 +2,7 @@
 
 train/<person>.pkl      for contestants
 test/<person>.pkl       for the organiser alone, since its triggers are the truth
+captures/capture.toml   people of the test set who are not there yet are captured while they are played
 subXXX.pkl              the public FACED release: 28 videos × 32 channels × 7,500 samples (the last 30 s of each)
 
 A person's pickle has 356 MB, so it is mapped and not loaded: the pickle is read by an interpreter that can call
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from palestra.datasets import captures_people
 from palestra.errors import clip, refuse
 from palestra.formats import (
     BROKEN_PICKLE,
@@ -75,10 +77,21 @@ class Recording:
 
 def recordings(data: Path, split: str) -> dict[str, Path]:
     """The files of a split ("train" or "test") by person, in the order of their numbers."""
-    found = list(folder(data / split).glob("[!.]*.pkl"))
-    if not found:
+    to_come = split == "test" and captures_people(data)
+    found = list((data / split if to_come else folder(data / split)).glob("[!.]*.pkl"))
+    if not found and not to_come:
         refuse(str(data / split), say("no recordings"), say("one <person>.pkl per person"))
-    return {path.stem: path for path in sorted(found, key=lambda path: (person_number(path) or 0, path.stem))}
+    return {path.stem: path for path in sorted(found, key=lambda path: in_order(path.stem))}
+
+
+def in_order(person: str) -> tuple[int, str]:
+    """Sorts people by the numbers in their names."""
+    return person_number(Path(person)) or 0, person
+
+
+def test_file(data: Path, person: str) -> Path:
+    """Where the organiser has a person of the test set."""
+    return data / "test" / f"{person}.pkl"
 
 
 def open_recording(file: Path, batch: int | None = None) -> Recording:

@@ -15,14 +15,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.datasets import with_captured
 from palestra.errors import clip, refuse
 from palestra.evaluation import CROSS_DATA, k_fold, leave_one_out
 from palestra.formats import read_once
 from palestra.records import (
+    CAPTURES,
     Dataset,
     Display,
     Metric,
     Order,
+    PersonSignal,
     Plan,
     RuleSettings,
     Signal,
@@ -37,12 +40,11 @@ from palestra.text import Words, say, say_as, sentences
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
 from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
+from palestra.tracks.emotion_eeg.person import PACKET, PER_DECISION, LivePackets, estimate
 
 if TYPE_CHECKING:
     from palestra.records import Block
 
-PACKET = RATE_HZ // 5  # samples that are sent at once
-PER_DECISION = 5  # packets
 WINDOW = PER_DECISION * PACKET  # samples that a decision is about: those sent last
 EDGE = RATE_HZ  # samples at either end of a video that are not scored
 SCHEDULES = 128  # that are kept: a hundred kilobytes each
@@ -127,12 +129,13 @@ def _asks(opening: int, closing: int) -> NDArray[np.int64]:
 
 
 def trials(data: Path) -> pl.DataFrame:
-    return pl.concat([_table(plan, block=plan.block) for plan in schedules(data)])
+    return pl.concat([_no_table("block"), *(_table(plan, block=plan.block) for plan in schedules(data))])
 
 
 def truth(data: Path) -> pl.DataFrame:
     """The decisions that count, with what was shown."""
-    rows = _with_films(pl.concat([_scored(plan) for plan in schedules(data)]))
+    nothing = _no_table("video", "second", "start")
+    rows = _with_films(pl.concat([nothing, *(_scored(plan) for plan in schedules(data))]))
     return rows.select("trial", "person", "video", "emotion", "valence", "truth_label", "second")
 
 
@@ -185,6 +188,11 @@ def blank(trials: pl.DataFrame) -> pl.DataFrame:
     return trials.select("trial", label=pl.lit(NEUTRAL, pl.Int64))
 
 
+def _no_table(*columns: str) -> pl.DataFrame:
+    """What is known of people who are still to be captured."""
+    return pl.DataFrame(schema={"trial": pl.String, "person": pl.String, **dict.fromkeys(columns, pl.Int64)})
+
+
 # --- the training people, for benchmark protocols
 
 
@@ -215,9 +223,9 @@ STUDY = Study(pieces, samples, (leave_one_out("person"), k_fold(5, "person"), CR
 # --- what is sent, and what comes back
 
 
-def stream(data: Path, settings: Settings) -> list[Sitting]:
+def stream(data: Path, settings: Settings) -> Sequence[Sitting]:
     plans = schedules(data)
-    return [
+    known = [
         Sitting(
             name=plan.person,
             ticks=partial(_ticks, plan, i + 1, i + 1 == len(plans), settings.deadline_s),
@@ -227,6 +235,20 @@ def stream(data: Path, settings: Settings) -> list[Sitting]:
         )
         for i, plan in enumerate(plans)
     ]
+    return with_captured(data, person(settings), known)
+
+
+def person(settings: Settings) -> PersonSignal:
+    """How people are captured while they are played."""
+    return PersonSignal(
+        source="eeg",
+        rate_hz=RATE_HZ,
+        channels=material.BATCH_2,
+        packets=lambda data, name, people: LivePackets(data, name, people, settings.deadline_s),
+        estimate=estimate,
+        order=eeg.in_order,
+        is_kept=lambda data, name: eeg.test_file(data, name).is_file(),
+    )
 
 
 def _ticks(plan: _Schedule, number: int, last_person: bool, deadline_s: float | None) -> Iterator[Tick]:
@@ -356,8 +378,10 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("person",),
         study=STUDY,
-        stream=StreamAnswers(sittings=partial(stream, settings=settings), hear=hear, signal=signal),
-        dataset=Dataset(make=make, describe=describe, hidden=("test",)),
+        stream=StreamAnswers(
+            sittings=partial(stream, settings=settings), hear=hear, signal=signal, person=person(settings)
+        ),
+        dataset=Dataset(make=make, describe=describe, hidden=("test", CAPTURES)),
         display=Display(
             error="wrong",
             groups=("emotion", "valence", "video"),

@@ -26,6 +26,7 @@ from palestra.text import say
 KEY = ("person", "group", "frame")
 POINT = {"x": pl.Float64, "y": pl.Float64}
 EYES = ("left", "right")
+PLANE_MM = 1000.0  # from the eyes to the plane of the points in data sets that Palestra makes
 FURTHEST_DEG = 60  # from straight ahead that an answer may lie; eyes turn by some 50
 
 
@@ -45,6 +46,14 @@ def read_plane_distance(data: Path) -> float:
             say("a distance above 0, in the unit of the points"),
         )
     return float(distance)
+
+
+def write_geometry(data: Path) -> None:
+    """Say where the plane of the points is."""
+    (data / "data.toml").write_text(
+        f"# Points: x to the right, y up, as the person sees them; the origin is straight ahead.\n"
+        f'plane_distance = {PLANE_MM}\nunit = "mm"\n'
+    )
 
 
 def read_people(data: Path) -> pl.DataFrame | None:

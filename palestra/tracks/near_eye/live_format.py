@@ -7,8 +7,10 @@ train/<person>/<group>/labels.csv          frame,x,y
 train/<person>/<group>/{left,right}/<frame>.png
 test/<tester>/{left,right}/<point>.png     for the organiser alone: contestants get them live
 truth/<tester>.csv                         point,x,y
+captures/capture.toml                      testers whose pictures are not there are captured while they are played
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import cv2
@@ -16,14 +18,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.datasets import captures_people
 from palestra.errors import refuse
-from palestra.formats import folder, folders_in, read_bytes, read_numbers, read_once
+from palestra.formats import folder, folders_in, read_bytes, read_numbers, read_once, replacing, write_table
 from palestra.text import say
-from palestra.tracks.near_eye.format import EYES
+from palestra.tracks.near_eye.format import EYES, PLANE_MM, write_geometry
 
 KEY = ("tester", "point")
 SHAPE = (400, 640)  # of a picture, height × width
 MAX_PICTURE_BYTES = 8_000_000
+DIGITS = 3  # of a captured point's millimetres
 
 
 def read_points(data: Path) -> pl.DataFrame:
@@ -45,7 +49,11 @@ def read_truth(data: Path) -> pl.DataFrame:
 
 def image_file(data: Path, tester: str, point: str, eye: str) -> Path:
     """Where the picture of one eye is."""
-    return data / "test" / tester / eye / f"{point}.png"
+    return tester_folder(data, tester) / eye / f"{point}.png"
+
+
+def tester_folder(data: Path, tester: str) -> Path:
+    return data / "test" / tester
 
 
 def read_eyes(data: Path, tester: str, point: str) -> dict[str, NDArray[np.uint8]]:
@@ -58,8 +66,42 @@ def require_eyes(data: Path, points: pl.DataFrame) -> None:
 
     All of them take less than half a second to read.
     """
-    for tester, point in points.select(KEY).rows():
-        read_eyes(data, tester, point)
+    captured = captures_people(data)
+    for tester, some in points.group_by("tester", maintain_order=True):
+        if not captured or has_eyes(data, str(tester[0])):
+            for point in some["point"]:
+                read_eyes(data, str(tester[0]), point)
+
+
+def has_eyes(data: Path, tester: str) -> bool:
+    """Whether all pictures of a tester are there: those that are captured come with time."""
+    points = read_points(data).filter(tester=tester)["point"]
+    return all(image_file(data, tester, point, eye).is_file() for point in points for eye in EYES)
+
+
+def prepare(data: Path, places: Mapping[str, Sequence[tuple[float, float]]], distance_mm: float) -> None:
+    """A data set whose testers are to be captured: where each is to look, in order, and no pictures yet.
+
+    Points are moved to the plane that programs were trained for, in the same directions.
+    """
+    names = {tester: [f"{1 + i:02d}" for i in range(len(some))] for tester, some in places.items()}
+    rows = [{"tester": tester, "point": name} for tester, some in names.items() for name in some]
+    write_table(pl.DataFrame(rows), data / "points.csv")
+    (data / "truth").mkdir()
+    for tester, some in places.items():
+        x, y = np.round(np.array(some) * PLANE_MM / distance_mm, DIGITS).T
+        write_table(pl.DataFrame({"point": names[tester], "x": x, "y": y}), data / "truth" / f"{tester}.csv")
+    write_geometry(data)
+
+
+def keep(data: Path, tester: str, number: int, pictures: Mapping[str, NDArray[np.uint8]]) -> None:
+    """Write the pictures of a tester's point, which is counted from 0."""
+    point = read_points(data).filter(tester=tester)["point"][number]
+    for eye, picture in pictures.items():
+        file = image_file(data, tester, point, eye)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as fresh:
+            fresh.write_bytes(cv2.imencode(".png", picture)[1].tobytes())
 
 
 def _read_grey(file: Path) -> NDArray[np.uint8]:

@@ -16,11 +16,11 @@ from palestra.eyes.cohort import SEGMENTATION_PEOPLE, draw_cast, write_people
 from palestra.eyes.simulator.people import Profile, draw_profiles, scaled
 from palestra.formats import write_table
 from palestra.records import Order, Part, Plan
+from palestra.tracks.near_eye.format import write_geometry
 from palestra.tracks.near_eye.maker import (
     SAMPLE_FRAMES,
     Group,
     draw_points,
-    write_geometry,
     write_pictures,
     write_training_group,
 )

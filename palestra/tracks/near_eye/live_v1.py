@@ -11,7 +11,7 @@ answers are. Misses are therefore shown beside PE, and of teams with the same PE
 
 import math
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -22,14 +22,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palestra.datasets import with_captured
 from palestra.errors import PalestraError, refuse
 from palestra.metrics.bootstrap import unit_sums
 from palestra.records import (
+    CAPTURES,
     Dataset,
     Display,
     Draws,
     Metric,
     Order,
+    PersonPictures,
     Plan,
     RuleSettings,
     Sitting,
@@ -85,7 +88,17 @@ def truth(data: Path) -> pl.DataFrame:
     ).with_columns(**on_disk.directions("truth_x", "truth_y", pl.col("truth_distance")))  # fmt: skip
 
 
-def stream(data: Path, settings: Settings) -> list[Sitting]:
+PERSON = PersonPictures(
+    sources=on_disk.EYES,
+    shape=live.SHAPE,
+    prepare=live.prepare,
+    keep=live.keep,
+    is_kept=live.has_eyes,
+    folder=live.tester_folder,
+)
+
+
+def stream(data: Path, settings: Settings) -> Sequence[Sitting]:
     """One sitting per tester. Pictures are read as they are sent; that all can be is seen to before."""
     points = live.read_points(data)
     live.require_eyes(data, points)
@@ -95,7 +108,7 @@ def stream(data: Path, settings: Settings) -> list[Sitting]:
         ticks = partial(_ticks, data, settings, tester, number, names)
         seconds = _due_s(settings, len(names) - 1)
         sittings.append(Sitting(tester, ticks, len(names), len(names), seconds, settings.window_s))
-    return sittings
+    return with_captured(data, PERSON, sittings)
 
 
 def _ticks(data: Path, settings: Settings, tester: str, number: int, points: list[str]) -> Iterator[Tick]:
@@ -206,11 +219,11 @@ def track(settings: Settings) -> Track:
         blank=blank,
         units=("tester",),
         ties=("misses",),
-        stream=StreamAnswers(sittings=lambda data: stream(data, settings), hear=hear),
+        stream=StreamAnswers(sittings=lambda data: stream(data, settings), hear=hear, person=PERSON),
         dataset=Dataset(
             make=make,
             describe=describe,
-            hidden=("truth", "test"),  # the pictures too: they are broadcast, and not given out beforehand
+            hidden=("truth", "test", CAPTURES),  # the pictures too: they are broadcast, and not given out beforehand
         ),
         display=Display(
             error="error_deg",

@@ -25,10 +25,9 @@ from palestra.eyes.simulator.renderer import Renderer
 from palestra.eyes.simulator.scene import Look
 from palestra.eyes.simulator.targets import plane_points
 from palestra.records import Order, Part, Plan
-from palestra.tracks.near_eye.format import EYES, write_points
+from palestra.tracks.near_eye.format import EYES, PLANE_MM, write_geometry, write_points
 
 TRACK = "near-eye-gaze-v1"
-PLANE_MM = 1000.0
 HALF_WIDTH_MM, HALF_HEIGHT_MM = 364.0, 268.0  # 20° and 15°
 CALIBRATION = 5  # frames of each test group whose point is given
 SAMPLE_FRAMES = 16  # enough pictures to tell bytes and time from
@@ -161,11 +160,3 @@ def _finish(order: Order, folder: Path) -> None:
     pl.DataFrame(rows).write_csv(folder / "template.csv")
     write_geometry(folder)
     write_made(order, TRACK, folder)
-
-
-def write_geometry(folder: Path) -> None:
-    """Say where the plane of the points is."""
-    (folder / "data.toml").write_text(
-        f"# Points: x to the right, y up, as the person sees them; the origin is straight ahead.\n"
-        f'plane_distance = {PLANE_MM}\nunit = "mm"\n'
-    )

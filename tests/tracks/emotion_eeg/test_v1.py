@@ -525,4 +525,4 @@ def test_a_trial_is_pictured_with_and_without_its_truth(data):
 
 
 def test_contestants_do_not_get_the_test_people():
-    assert TRACK.dataset.hidden == ("test",)
+    assert TRACK.dataset.hidden == ("test", "captures")

@@ -8,7 +8,7 @@ import numpy as np
 from palestra.studio.present.plans import patterns
 from palestra.studio.present.plans.emotion import emotion
 from palestra.studio.present.plans.patterns import Step
-from palestra.studio.present.plans.plan import BlockPlan, Event, Plan
+from palestra.studio.present.plans.plan import BlockPlan, Event, Plan, Shows
 from palestra.studio.present.plans.stimuli import (
     AnyBlock,
     Curve,
@@ -50,9 +50,18 @@ def _events(block: AnyBlock, stimuli: Stimuli, index: int, first: int, random: n
     onset_s = 0.0
     steps: Any = _STEPS[type(block)](block, stimuli, random)
     for length_s, shows, path, trigger in steps:
-        made.append(Event(first + len(made), index, round(onset_s, 6), round(length_s, 6), shows, path, trigger))
+        number = first + len(made)
+        again = _again(block, shows, number)
+        made.append(Event(number, index, round(onset_s, 6), round(length_s, 6), shows, path, trigger, again=again))
         onset_s += length_s
     return made
+
+
+def _again(block: AnyBlock, shows: Shows, number: int) -> int | None:
+    """A point that is to be captured is shown from its onset again: nobody looks there at once after a pause."""
+    if not isinstance(block, Points) or shows == "blank":
+        return None
+    return number - 1 if shows == "capture" else number
 
 
 def _sliders(block: AnyBlock) -> tuple[tuple[str, str], ...]:
