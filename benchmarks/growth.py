@@ -30,6 +30,7 @@ from palestra.contest.setup.location import Place
 from palestra.contest.storage.database import open_database
 from palestra.contest.storage.file_store import Files
 from palestra.contest.storage.uploads import Uploads
+from palestra.contest.workers.lanes import start_lanes
 from palestra.contest.workers.setup import worker_of
 from palestra.datasets import make
 from palestra.parallel import usable_cores
@@ -172,7 +173,7 @@ def _work_off(place: Place, contest: Contest, do: Callable[..., object]) -> floa
     """Everything that is queued, done here and now; processor time of the work alone."""
     from palestra.contest.queue import jobs
 
-    worker = worker_of(place, contest, capacity=1)
+    worker = worker_of(place, contest, start_lanes(capacity=1))
     spent = 0.0
     while job := jobs.lease(contest.engine, worker.name, list(worker.executors), contest.now()):
         assignment = worker.begin(job)

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,7 +126,9 @@ def worker(
     ray_address: Annotated[
         str, typer.Option(help="Address of the Ray cluster; without it, one is started on this machine.")
     ] = "",
-    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", hidden=True, help="Begin at a line on standard input, and end with it.")
+    ] = False,
     database: DatabaseOption = "",
     files: FilesOption = "",
 ) -> None:
@@ -133,14 +136,23 @@ def worker(
     if executor not in ("process", "ray"):
         raise PalestraError(say("{executor!r} is no executor; expected process or ray.", executor=executor))
     with _stopped_in_good_order(with_parent):
+        from palestra.contest.workers import start_lanes
+
+        lanes = start_lanes(executor, capacity or None, ray_address or None)  # type: ignore[arg-type]
         from palestra import console
+        from palestra.contest.log import take_over
         from palestra.contest.workers import worker_of
 
+        if with_parent:
+            told = sys.stdin.readline()
+            if not told:  # it could not open the contest, and has said why
+                return
+            take_over(told.strip())
         place = _place(file, database, files)
         contest = place.open()
         for phase, slip in place.look_at_tracks(contest).items():
             console.say(f"{phase}: nothing can be scored in it. {slip}")
-        found = worker_of(place, contest, executor, capacity or None, ray_address or None)  # type: ignore[arg-type]
+        found = worker_of(place, contest, lanes)
         if not with_parent:
             logging.basicConfig(level=logging.INFO, format="%(message)s")
             logging.getLogger("palestra").setLevel(logging.INFO)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import queue
 import signal
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from multiprocessing import get_context
@@ -70,7 +70,7 @@ class ProcessExecutor:
 
     def __init__(self, capacity: int | None = None, core: int | None = None) -> None:
         self.capacity = capacity or usable_cores()
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], Work, Any] | None] = queue.SimpleQueue()
+        self._tasks = _Tasks()
         self._lanes = [_Lane(self._tasks, core) for _ in range(self.capacity)]
         atexit.register(self.close)  # else multiprocessing would wait for the processes at exit
 
@@ -109,13 +109,51 @@ def _last_core() -> int | None:
     return max(cores) if len(cores) > 1 else None
 
 
+Task = tuple[Future[Any], Work, Any] | None  # none is the last one
+
+
+class _Tasks:
+    """Jobs that wait. Of those that are free, the lane gets one whose process runs already, the last used first: it has
+    loaded what the job needs."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[Task] = deque()
+        self._free: list[_Lane] = []  # in the order in which they became so
+
+    def put(self, task: Task) -> None:
+        with self._changed:
+            self._waiting.append(task)
+            self._changed.notify_all()
+
+    def free(self, lane: _Lane) -> None:
+        """It will ask for the next one in a moment."""
+        with self._changed:
+            self._free.append(lane)
+
+    def get(self, lane: _Lane) -> Task:
+        with self._changed:
+            if lane not in self._free:
+                self._free.append(lane)
+            self._changed.wait_for(lambda: self._is_turn_of(lane))
+            self._free.remove(lane)
+            task = self._waiting.popleft()
+            self._changed.notify_all()
+            return task
+
+    def _is_turn_of(self, lane: _Lane) -> bool:
+        started = [one for one in reversed(self._free) if one.is_started]
+        order = [*started, *(one for one in self._free if not one.is_started)]
+        return lane in order[: len(self._waiting)]
+
+
 class _Lane:
     """A thread with a process that does one job after another.
 
     The thread lives as long as the executor, because the kernel ends a process with the thread that started it.
     """
 
-    def __init__(self, tasks: queue.SimpleQueue[tuple[Future[Any], Work, Any] | None], core: int | None) -> None:
+    def __init__(self, tasks: _Tasks, core: int | None) -> None:
         self._tasks = tasks
         self._core = core
         self._lock = threading.Lock()  # over what follows
@@ -126,6 +164,10 @@ class _Lane:
         self._pipe: Connection | None = None
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
+
+    @property
+    def is_started(self) -> bool:
+        return self._process is not None
 
     def end(self, future: Future[Any]) -> None:
         with self._lock:
@@ -142,7 +184,7 @@ class _Lane:
 
     def _serve(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # Ctrl-C is the parent's to answer
-        while (task := self._tasks.get()) is not None:
+        while (task := self._tasks.get(self)) is not None:
             future, work, argument = task
             if self._closed:
                 future.cancel()
@@ -154,6 +196,7 @@ class _Lane:
                     self._running = None
                 if self._ended:  # it is dying, and must not get the next job
                     self._drop()
+                self._tasks.free(self)  # before anybody hears that it is done, and has the next job
                 settle(future, came)
         self._drop()
 

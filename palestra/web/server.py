@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -99,6 +100,30 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
     _log_as(serve.json_logs)
     _require_libraries()
     _require_port(serve)  # before a link is made: a server that cannot start must not outdate that of one that runs
+    with _workers(serve) as children:
+        _run(serve, told, children)
+
+
+@contextmanager
+def _workers(serve: Serve) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that get ready for work while the contest is opened, and begin when they are told to."""
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        with held():
+            children += [_start_worker(serve) for _ in range(serve.workers)]
+        yield children
+    finally:
+        _end(children)
+
+
+def _end(children: list[subprocess.Popen[bytes]]) -> None:
+    for child in children:
+        child.send_signal(signal.SIGTERM)  # nothing, where it has ended
+    for child in children:
+        child.wait()
+
+
+def _run(serve: Serve, told: Callable[[str], None], children: list[subprocess.Popen[bytes]]) -> None:
     site, app = open_app(serve)
     shown = _shown(serve)
     clock.hand_down(site.contest.now)
@@ -106,16 +131,15 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
         told(line)
     if link := first_link(site.contest):
         told(f"Nobody is organiser yet. Whoever opens this link first, becomes it:\n  {shown}/link/{link}")
-    children: list[subprocess.Popen[bytes]] = []
     stopping = threading.Event()
     packing: BaseProcess | None = None
     watch = threading.Thread(target=_keep_alive, args=(serve, children, stopping, told), daemon=True)
     try:
         if unpacked(serve.place, site.contest):
             packing = _start_packing(serve.place)
-        with held():
-            children += [_start_worker(serve) for _ in range(serve.workers)]
-            watch.start()
+        for child in children:
+            _begin(child)
+        watch.start()
         told(f"Open {shown} in a browser. Ctrl-C stops the server.")
         _serve(serve, site, app)
     finally:
@@ -125,10 +149,7 @@ def run(serve: Serve, told: Callable[[str], None]) -> None:
         if packing:
             packing.terminate()
             packing.join()
-        for child in children:
-            child.send_signal(signal.SIGTERM)
-        for child in children:
-            child.wait()
+        _end(children)  # so that we are the last to let go of the database, and leave all of it in one file
         site.contest.close()
 
 
@@ -280,7 +301,15 @@ def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:
     place = serve.place
     words = ["contest", "worker", str(place.file), "--with-parent"]
     environment = {**os.environ, "PALESTRA_DATABASE": place.database, "PALESTRA_FILES": place.files}
-    return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment)
+    return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment, stdin=subprocess.PIPE)
+
+
+def _begin(worker: subprocess.Popen[bytes]) -> None:
+    """Tell it that the contest is open. One that has ended meanwhile is started again in a moment."""
+    assert worker.stdin
+    with suppress(BrokenPipeError):
+        worker.stdin.write(f"{clock.handed_down()}\n".encode())
+        worker.stdin.flush()
 
 
 def _keep_alive(
@@ -292,6 +321,7 @@ def _keep_alive(
             if child.poll() is not None:
                 told(f"A worker ended (code {child.returncode}); another one is started.")
                 children[i] = _start_worker(serve)
+                _begin(children[i])
 
 
 class _Json(logging.Formatter):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import CancelledError, wait
 from pathlib import Path
 
@@ -294,3 +295,25 @@ def test_ray_ends_the_process_of_a_job_that_is_ended(ray, pipe):
         future.result(LIMIT_S)
     assert gone(pid)
     assert ray.submit(math.sqrt, 16).result(LIMIT_S) == 4
+
+
+def gather(folder):
+    """Wait until two processes are here; who this one is."""
+    (Path(folder) / str(os.getpid())).touch()
+    for _ in range(LIMIT_S * 100):
+        if len(list(Path(folder).iterdir())) == 2:
+            return os.getpid()
+        threading.Event().wait(0.01)
+    raise TimeoutError
+
+
+def test_the_process_that_was_used_last_gets_the_next_job(tmp_path):
+    """It has loaded what the job needs; another one is started only while it is at work."""
+    executor = ProcessExecutor(3)
+    try:
+        first = executor.submit(own_pid, None).result(LIMIT_S)
+        assert {executor.submit(own_pid, None).result(LIMIT_S) for _ in range(20)} == {first}
+        both = [executor.submit(gather, str(tmp_path)) for _ in range(2)]
+        assert len({one.result(LIMIT_S) for one in both} - {first}) == 1
+    finally:
+        executor.close()

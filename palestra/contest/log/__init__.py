@@ -8,7 +8,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 if TYPE_CHECKING:
     from palestra.contest.log import chain, clock, events
     from palestra.contest.log.chain import Head, Verdict, last_seq, parse_head
-    from palestra.contest.log.clock import ClockSet, Now, for_writing, new_id, wall_clock, watched
+    from palestra.contest.log.clock import ClockSet, Now, for_writing, new_id, take_over, wall_clock, watched
     from palestra.contest.log.events import Body, Event, Promoted
     from palestra.contest.log.reducer import VERSION, apply, fold
     from palestra.contest.log.state import (

@@ -70,6 +70,17 @@ def hand_down(clock: Now) -> None:
         os.environ[BASE] = str(clock.base)
 
 
+def handed_down() -> str:
+    """What a process that was started before needs to be told of the clock."""
+    return os.environ.get(BASE, "")
+
+
+def take_over(told: str) -> None:
+    """Watch the clock as whoever told this does."""
+    if told:
+        os.environ[BASE] = told
+
+
 def for_writing(clock: Now) -> int:
     return clock.for_writing() if isinstance(clock, Watched) else clock()
 

@@ -7,6 +7,7 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.contest.workers.baselines import write_bundle
+    from palestra.contest.workers.lanes import start_lanes
     from palestra.contest.workers.score import Assignment, OursToMend, data_of, sheet_of, submitted
     from palestra.contest.workers.setup import worker_of
 else:

@@ -13,6 +13,7 @@ from palestra.contest.rules.model import encode
 from palestra.contest.setup.location import Place
 from palestra.contest.storage.file_store import Files
 from palestra.contest.workers import jobs, predict, setup
+from palestra.contest.workers.lanes import Lanes
 from palestra.entrants import bundle
 from palestra.executors import Ended, fingerprint
 from tests.contest.story import a_phase, some_rules
@@ -44,28 +45,44 @@ class Noting:
         return self.last
 
 
+def lanes_of(check: Noting, main: Noting) -> Lanes:
+    return Lanes(check, main, (Future(), Future()))
+
+
 def test_a_second_process_gets_ready_only_when_the_first_is() -> None:
-    executor = Noting(4)
-    setup._make_ready(executor, ["a look"])
-    first = executor.last
-    assert executor.given == [(jobs.warm_up, ["a look"])]
-    first.set_result(None)
-    assert executor.given == 3 * [(jobs.warm_up, ["a look"])]  # the first may take one of two
+    check, main = Noting(1), Noting(4)
+    lanes = lanes_of(check, main)
+    setup._make_ready(lanes, ["a look"])
+    assert check.given == main.given == []  # what they look with is still being loaded
+    for loading in lanes.loading:
+        loading.set_result(None)
+    assert check.given == main.given == [(jobs.warm_up, ["a look"])]
+    main.last.set_result(None)
+    assert main.given == 3 * [(jobs.warm_up, ["a look"])]  # the first may take one of two
 
 
 @pytest.mark.parametrize("ended", [Future.cancel, lambda one: one.set_exception(Ended())])
 def test_what_is_closed_while_it_gets_ready_is_given_nothing_more(ended) -> None:
-    executor = Noting(4)
-    setup._make_ready(executor, [])
-    ended(executor.last)
-    assert len(executor.given) == 1
+    main = Noting(4)
+    lanes = lanes_of(Noting(1), main)
+    setup._make_ready(lanes, [])
+    ended(lanes.loading[1])
+    assert main.given == []
+    lanes = lanes_of(Noting(1), main)
+    setup._make_ready(lanes, [])
+    lanes.loading[1].set_result(None)
+    ended(main.last)
+    assert len(main.given) == 1
 
 
 def test_one_process_gets_ready_once() -> None:
-    executor = Noting(1)
-    setup._make_ready(executor, [])
-    executor.last.set_result(None)
-    assert len(executor.given) == 1
+    main = Noting(1)
+    lanes = lanes_of(Noting(1), main)
+    setup._make_ready(lanes, [])
+    for loading in lanes.loading:
+        loading.set_result(None)
+    main.last.set_result(None)
+    assert len(main.given) == 1
 
 
 @pytest.mark.parametrize(("held", "told"), [("online", 0), ("on-stage", 1)])
