@@ -22,6 +22,7 @@ from palestra.text import say
 
 LATE_NS = 50_000_000  # from the moment of capture to the nearest picture, at most
 PATIENCE_NS = 500_000_000  # for a picture to arrive
+LAST_WORD_NS = 5_000_000_000  # for the page to come to its end: all is captured then, and somebody may have closed it
 
 
 def captured_points(plan: Plan) -> list[int]:
@@ -71,8 +72,8 @@ class PictureSitting:
             for number, event in enumerate(captured_points(one.plan)):
                 yield from self._until_kept(one, number, event, moments, newest)
                 yield next(stored)
-            while not one.is_over:  # the page is still to say its last word
-                one.require_going(name)
+            end_ns = now_ns() + LAST_WORD_NS
+            while not one.is_over and now_ns() < end_ns:
                 yield None
 
     def _until_kept(

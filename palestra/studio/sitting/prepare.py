@@ -28,6 +28,11 @@ def prepare_data(track: Track, folder: Path, stimuli: Path, file: CaptureFile) -
         raise PalestraError(say("{id} is not played to people who are captured meanwhile.", id=track.id))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PalestraError(say("{folder} is there already. Name another folder.", folder=folder))
+    odd = next((name for name in file.people if not re.fullmatch(PERSON, name)), None)
+    if odd is not None:
+        raise PalestraError(
+            say("{name!r} cannot be the name of a person here; expected at most 40 letters, digits, - or _.", name=odd)
+        )
     if len(set(file.people)) < len(file.people):
         raise PalestraError(say("Two people have the same name. Give each their own."))
     _require_sources(person, file)

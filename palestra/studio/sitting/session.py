@@ -27,7 +27,7 @@ from palestra.studio.sitting.capture_file import STIMULI, CaptureFile, read_capt
 from palestra.text import Text, say
 
 PRESENTED, RECORDED = "presented", "recorded"  # folders of one person
-STARTED_S = 10.0  # that the page's server may take
+ENDED_S = 10.0  # that the page's server may take
 
 
 @dataclass
@@ -110,7 +110,7 @@ def _serve(
 
 def _end(server: uvicorn.Server, thread: threading.Thread) -> None:
     server.should_exit = True
-    thread.join(STARTED_S)
+    thread.join(ENDED_S)
 
 
 def _close(run: Run) -> None:
@@ -126,5 +126,4 @@ def _fresh(captures: Path, person: str) -> Path:
     number = 1
     while (folder := captures / f"{person}-{number}").exists():
         number += 1
-    folder.mkdir()
     return folder

@@ -8,12 +8,12 @@ import uuid
 
 import numpy as np
 import pytest
+import pyxdf
 
 from palestra.studio.capture.recording import Recording
 from tests import ROOT
 from tests.entrants.test_lsl import CONFIG
 from tests.studio.capture.conftest import LIMIT_S
-from tests.studio.capture.xdf_reader import read_xdf
 
 pytest.importorskip("pylsl")
 SAMPLES, CHANNELS = 400, 3
@@ -81,9 +81,10 @@ def test_samples_and_marks_are_recorded_whole_with_times_on_our_clock(alone, tmp
     assert recording.samples("lsl")["channel 1"].to_list() == [f"mark {i}" for i in range(0, SAMPLES, 100)]
     offsets = recording.offsets("eeg")
     assert offsets and all(abs(one.offset_ns) < 5e7 and 0 <= one.spread_ns < 5e7 for one in offsets)
-    eeg, marks = read_xdf(folder / "signals.xdf").values()
-    assert eeg["name"] == "TestAmp" and [one.text for one in eeg["header"].iter("label")] == ["Fz", "Cz", "Oz"]
-    assert np.array(eeg["values"]).shape == (SAMPLES, CHANNELS) and len(marks["values"]) == SAMPLES // 100
+    (eeg, marks), _ = pyxdf.load_xdf(folder / "signals.xdf")
+    labels = [one["label"] for one in eeg["info"]["desc"][0]["channels"][0]["channel"]]
+    assert eeg["info"]["name"] == ["TestAmp"] and labels == [["Fz"], ["Cz"], ["Oz"]]
+    assert eeg["time_series"].shape == (SAMPLES, CHANNELS) and len(marks["time_series"]) == SAMPLES // 100
 
 
 def fall_silent():

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+import pyxdf
 
 from palestra.studio.capture import layout
 from palestra.studio.capture.capture import Capture
@@ -13,7 +14,6 @@ from palestra.studio.capture.source import About, Offset, Samples, now_ns
 from palestra.studio.capture.writer import How
 from tests.studio.capture.conftest import LIMIT_S
 from tests.studio.capture.test_capture import Given
-from tests.studio.capture.xdf_reader import read_xdf
 
 EEG = About("signal", [], 100.0, None, "another clock", True, ["Fz", "Cz", "Cz"], "float32")
 MARKS = About("signal", [], None, None, "another clock", True, ["mark"], "string")
@@ -54,17 +54,17 @@ def test_samples_come_back_with_their_times_on_our_clock(recorded):
     assert all(not one.faults for one in check(recording))
 
 
-def test_an_independent_reader_finds_the_same_in_the_xdf_file(recorded):
+def test_the_published_reader_finds_the_same_in_the_xdf_file(recorded):
     folder, at_ns = recorded
-    eeg, marks = read_xdf(folder / layout.XDF).values()
-    assert (eeg["name"], marks["name"]) == ("eeg", "marks")
-    np.testing.assert_array_equal(np.array(eeg["values"])[:, 1], 3 * np.arange(300) + 1)
-    assert marks["values"] == [["go"], ["停 <&>"]]
-    ((moment_s, offset_s),) = eeg["offsets"]
-    assert offset_s == FAR_NS / 1e9 and moment_s == pytest.approx((at_ns - FAR_NS) / 1e9)
-    ours = np.array(eeg["stamps"]) + offset_s
+    (eeg, marks), _ = pyxdf.load_xdf(folder / layout.XDF, synchronize_clocks=False, dejitter_timestamps=False)
+    assert [one["info"]["name"] for one in (eeg, marks)] == [["eeg"], ["marks"]]
+    np.testing.assert_array_equal(eeg["time_series"][:, 1], 3 * np.arange(300) + 1)
+    assert marks["time_series"] == [["go"], ["停 <&>"]]
+    assert eeg["clock_values"] == [FAR_NS / 1e9]
+    assert eeg["clock_times"] == [pytest.approx((at_ns - FAR_NS) / 1e9)]
+    ours = eeg["time_stamps"] + FAR_NS / 1e9
     np.testing.assert_allclose(ours, (at_ns + np.arange(300) * 10_000_000) / 1e9, atol=1e-6)
-    assert eeg["footer"].findtext("sample_count") == "300"
+    assert eeg["footer"]["info"]["sample_count"] == ["300"]
 
 
 def test_chunks_that_were_cut_short_are_repaired_and_the_xdf_written(recorded):

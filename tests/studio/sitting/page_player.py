@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,11 +13,11 @@ LEAD_S = 0.3
 
 
 class PagePlayer(threading.Thread):
-    """Shows so many people their block, one after the other. `before` is called with each event before it is shown."""
+    """Shows so many people their block, one after the other; it says that it has finished, or is closed just before."""
 
-    def __init__(self, port: int, people: int, before: Callable[[dict[str, Any]], None] = lambda event: None) -> None:
+    def __init__(self, port: int, people: int, finishes: bool = True) -> None:
         super().__init__(daemon=True)
-        self._at, self._people, self._before = f"127.0.0.1:{port}", people, before
+        self._at, self._people, self._finishes = f"127.0.0.1:{port}", people, finishes
         self.runs: list[str] = []
         self.failure: BaseException | None = None
 
@@ -50,7 +49,6 @@ class PagePlayer(threading.Thread):
             zero = time.monotonic() + LEAD_S
             self._say("started", block=0, event=0, values={"zero_ms": zero * 1000, "period_ms": 16.7})
             for event in setup["plan"]["events"]:
-                self._before(event)
                 due = zero + event["onset_s"]
                 time.sleep(max(due - time.monotonic(), 0))
                 self._say("onset", event=event["number"], block=0, planned_ms=due * 1000, frame_ms=due * 1000, frame=1)
@@ -62,7 +60,8 @@ class PagePlayer(threading.Thread):
                     self._say("ended", event=event["number"])
             last = setup["plan"]["events"][-1]
             time.sleep(max(zero + last["onset_s"] + last["length_s"] - time.monotonic(), 0))
-            self._say("finished")
+            if self._finishes:
+                self._say("finished")
 
     def _say(self, kind: str, **fields: Any) -> None:
         report = {"type": "report", "page": self._page, "seq": self._seq, "kind": kind, "at_ms": time.monotonic() * 1e3}

@@ -16,6 +16,7 @@ from palestra.live.run import Play
 from palestra.live.session import Guests, play_live, replay_live
 from palestra.records import CAPTURES
 from palestra.studio.capture.recording import Recording
+from palestra.studio.sitting import pictures
 from palestra.studio.sitting.pictures import fitted
 from tests.entrants.talking import free_port
 from tests.live.hall import require_sandbox
@@ -138,6 +139,21 @@ def test_an_unfinished_sitting_begins_anew_and_its_pictures_are_put_aside(eyes: 
     aside = data / CAPTURES / "Ada-unfinished-1" / "left" / "01.png"
     assert aside.read_bytes() == (eyes / "left" / "30.png").read_bytes()
     assert replay_live(tmp_path / "run", None).same
+
+
+def test_a_page_that_is_closed_after_the_last_point_holds_up_nobody(
+    eyes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_sandbox()
+    monkeypatch.setattr(pictures, "LAST_WORD_NS", 200_000_000)
+    port = free_port()
+    data = final.prepared(tmp_path, ["Ada"], final.played(eyes), port)
+
+    page = PagePlayer(port, people=1, finishes=False)
+    page.start()
+    live = play(data, tmp_path / "run", words_of(final.programs(tmp_path))[:1])
+    assert live.scored["bright"].result.valid and page.failure is None
+    assert len(live.heard["bright"]) == 4
 
 
 def test_people_who_are_captured_cannot_be_played_in_virtual_time(eyes: Path, tmp_path: Path) -> None:
