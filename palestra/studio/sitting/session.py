@@ -67,6 +67,11 @@ def session(data: Path, person: str, on_onset: Callable[[Run, Report], None], ta
         raise
     except PalestraError as error:
         raise NotCaptured(error.text) from error
+    except OSError as error:
+        raise NotCaptured(
+            say("{data} cannot be written: {why}. What was recorded is whole. Mend that, then play again: {person} "
+                "begins anew.", data=data, why=error.strerror or str(error), person=person)
+        ) from error  # fmt: skip
 
 
 @contextmanager

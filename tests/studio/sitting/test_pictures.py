@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from palestra import registry
-from palestra.errors import PalestraError
+from palestra.errors import NotCaptured, PalestraError
 from palestra.live.live_data import read_live_data
 from palestra.live.run import Play
 from palestra.live.session import Guests, play_live, replay_live
@@ -168,6 +168,19 @@ def test_a_camera_that_is_not_there_is_said_and_nothing_is_written(eyes: Path, t
     with pytest.raises(PalestraError, match="no camera 97 that can be opened"):
         play(data, tmp_path / "run", words_of(final.programs(tmp_path)))
     assert not (data / "test").exists()
+
+
+def test_pictures_that_cannot_be_written_end_the_run_in_words(eyes: Path, tmp_path: Path) -> None:
+    require_sandbox()
+    port = free_port()
+    data = final.prepared(tmp_path, ["Ada"], final.played(eyes), port)
+    (data / "test").write_text("a file where a folder should be")
+    page = PagePlayer(port, people=1)
+    page.start()
+    with pytest.raises(NotCaptured, match="cannot be written: Not a directory"):
+        play(data, tmp_path / "run", words_of(final.programs(tmp_path))[:1])
+    recording = Recording(data / CAPTURES / "Ada-1" / "recorded")
+    assert recording.head.ended_at and recording.times("left").height > 0
 
 
 def test_rules_that_show_points_at_other_times_are_refused(eyes: Path, tmp_path: Path) -> None:
