@@ -158,3 +158,35 @@ def prepare(
     file = CaptureFile(person, sources_named(source), PORT if port is None else port, triggers, language=language)
     prepare_data(chosen, out, stimuli or Path("emotion" if signal else "points"), file)
     console.say(f"{out} is ready. Play it to programs: palestra play {track} PROGRAM --data {out}")
+
+
+@app.command(epilog="Example: palestra studio gaze eyes --rig rig.toml --points points.csv --out gaze.csv")
+def gaze(
+    pictures: Annotated[Path, typer.Argument(help="A folder of pictures of one eye of one person, in order.")],
+    rig: Annotated[Path, typer.Option(help="The headset's camera and lights (TOML).")],
+    points: Annotated[Path, typer.Option(help="Where the person looked: picture,x_mm,y_mm,z_mm (CSV).")],
+    out: Annotated[Path, typer.Option(help="The table of gaze vectors (CSV).")],
+    labels: Annotated[Path | None, typer.Option(help="Also write labels as OpenEDS 2020 has them (.txt).")] = None,
+    residuals: Annotated[Path | None, typer.Option(help="Also draw how far the known points are off (PNG).")] = None,
+    median: Annotated[int, typer.Option(help="Pictures of the median filter; 1 for none.", min=1)] = 5,
+) -> None:
+    """Label eye pictures with gaze, from the pupil and the reflections of the headset's lights."""
+    import numpy as np
+
+    from palestra import console
+    from palestra.studio import draw_residuals, label, pictures_in, read_points, read_rig, write_labels
+
+    files = pictures_in(pictures)
+    known, found_rig = read_points(points, files), read_rig(rig)
+    with console.progress("reading", len(files)) as advance:
+        labelled = label(files, known, found_rig, median, advance)
+    if labels:
+        write_labels(labelled.table, labels)
+    labelled.table.write_csv(out)
+    if residuals:
+        draw_residuals(labelled, known, residuals)
+    sure = labelled.table["x"].count()
+    off = float(np.median(labelled.fitted.off_deg))
+    console.say(
+        f"{sure} of {len(files)} pictures have a gaze; at the known points it is {off:.2f}° off (median). {out}"
+    )

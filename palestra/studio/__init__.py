@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from palestra.studio.capture.recording import Recording
     from palestra.studio.capture.run import record
     from palestra.studio.capture.writer import How
+    from palestra.studio.gaze.label import draw_residuals, label, pictures_in, read_points, write_labels
+    from palestra.studio.gaze.rig import read_rig
     from palestra.studio.present.plans.examples import EXAMPLES
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
     from palestra.studio.sitting.capture_file import PORT, CaptureFile
