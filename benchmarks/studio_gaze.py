@@ -2,8 +2,8 @@
 
 python -m benchmarks.studio_gaze [--people 6] [--pictures 30]
 
-Each person looks at nine known points; then at others, once as the headset sat and once after it slipped by a millimetre
-or two and turned by a degree. Both methods get what the reader finds in the pictures, and the same nine points.
+Each person looks at nine known points; then at others, once as the headset sat and once after it slipped by a
+millimetre or two and turned by a degree. All methods get what the reader finds in the pictures, and the same points.
 """
 
 import argparse
