@@ -171,6 +171,7 @@ def _stopped_in_good_order(with_parent: bool) -> Iterator[None]:
     try:
         if with_parent:
             end_with_parent(os.getppid(), signal.SIGTERM)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # blocked as it was started
         yield
     except KeyboardInterrupt:  # SIGTERM is taken for one as well
         raise typer.Exit from None

@@ -7,7 +7,6 @@ from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from palestra.datasets import make, redact
-    from palestra.datasets.captured import captures_people, with_captured
     from palestra.datasets.order import NOTES, rng_for, write_made
     from palestra.datasets.redact import LONG_AGO
     from palestra.datasets.starter_kit import write_kit

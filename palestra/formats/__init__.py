@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from palestra.formats.pickle_reader import BROKEN_PICKLE, SIZED, _Machine, read_pickle
     from palestra.formats.plain_files import (
         FileFaults,
+        captures_people,
         decode_text,
         folder,
         folders_in,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palestra.errors import SHOWN, Fault, Faults, refuse
+from palestra.records import CAPTURE_FILE, CAPTURES
 from palestra.text import Text, Words, human_bytes, say
 
 KINDS = {
@@ -189,6 +190,11 @@ def decode_text(data: bytes, path: str | Path) -> str:
         start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") and len(error.object) < len(data) else 0)
         found = say("the byte 0x{data:02x}, which is not UTF-8 (Latin-1, perhaps)", data=data[start])
         refuse(f"{name}: {place_of_byte(data, start)}", found, expected)
+
+
+def captures_people(data: Path) -> bool:
+    """Whether people of a data set may still be to come: they are captured while they are played."""
+    return (data / CAPTURES / CAPTURE_FILE).is_file()
 
 
 def _status(path: Path) -> os.stat_result:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from palestra.live.entrant_history import Story, story_of
     from palestra.live.episode import Action, Step, Wish
     from palestra.live.follower import Keep, Moment, Stopped
-    from palestra.live.live_data import LiveData, read_live_data, require_live, sittings_of
+    from palestra.live.live_data import LiveData, read_live_data, require_live, sittings_of, with_captured
     from palestra.live.recording import Recording, is_run
     from palestra.live.rehearsal import Rehearsed, rehearse
     from palestra.live.run import READY_S, NotReady, Play, Played

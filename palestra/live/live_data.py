@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from palestra import registry
 from palestra.errors import PalestraError
+from palestra.formats import captures_people
 from palestra.live import episode_run
-from palestra.records import Case, Sitting, Track
+from palestra.records import Case, PersonPictures, PersonSignal, Sitting, Track
 from palestra.scoring import Sheet
 from palestra.scoring import score as scoring
 from palestra.text import say
+
+CAPTURED_SITTINGS = "palestra.studio.sitting.sittings:captured_sittings"  # looked up when needed, as solutions are
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,14 @@ def sittings_and_cases(track: Track, folder: Path) -> tuple[Sequence[Sitting], S
         cases = track.episode.cases(folder)
         return [episode_run.sitting_of(case) for case in cases], cases
     return track.stream.sittings(folder) if track.stream else [], []
+
+
+def with_captured(data: Path, person: PersonPictures | PersonSignal, known: Sequence[Sitting]) -> Sequence[Sitting]:
+    """The sittings of a data set, with those of people who are captured while they are played."""
+    if not captures_people(data):
+        return known
+    sittings: Sequence[Sitting] = registry.resolve(CAPTURED_SITTINGS)(data, person, known)
+    return sittings
 
 
 def require_live(track: Track) -> None:

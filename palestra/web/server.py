@@ -301,7 +301,12 @@ def _start_worker(serve: Serve) -> subprocess.Popen[bytes]:
     place = serve.place
     words = ["contest", "worker", str(place.file), "--with-parent"]
     environment = {**os.environ, "PALESTRA_DATABASE": place.database, "PALESTRA_FILES": place.files}
-    return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment, stdin=subprocess.PIPE)
+    # Ctrl-C and SIGTERM are blocked until it has decided what to do with them: while it starts it would say too much.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        return subprocess.Popen([sys.executable, "-m", "palestra.cli", *words], env=environment, stdin=subprocess.PIPE)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(worker: subprocess.Popen[bytes]) -> None:

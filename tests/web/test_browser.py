@@ -134,7 +134,8 @@ def test_a_submission_is_watched_until_its_score_and_other_screens_follow_withou
     expect(page.get_by_text("Scores are rounded")).to_be_visible()
     expect(page.locator("iframe")).to_have_count(0)
     theirs = hall.window(ORGANISER).open(urlsplit(page.url).path)
-    theirs.locator("iframe").scroll_into_view_if_needed()
+    # The page may be told anew meanwhile: it is scrolled, and not the frame that is there now.
+    theirs.evaluate("() => scrollTo(0, document.body.scrollHeight)")
     expect(theirs.frame_locator("iframe").locator("h1")).to_be_visible()
 
 

@@ -30,8 +30,8 @@ from palestra.contest.storage import (
     writing,
 )
 from palestra.contract import check_start
-from palestra.datasets import captures_people
 from palestra.errors import PalestraError, Refused, UnknownName
+from palestra.formats import captures_people
 from palestra.records import Track
 from palestra.text import Words, joined, say, say_as
 

@@ -11,6 +11,8 @@ from palestra.errors import Faults, refuse
 from palestra.text import Text, Words, say, say_as
 
 RATE_HZ = 250
+PACKET = RATE_HZ // 5  # samples that are sent at once
+PER_DECISION = 5  # packets
 CHANNELS = 32
 ROWS = CHANNELS + 1  # the last one holds the triggers
 FIXATION = 5 * RATE_HZ  # samples of a black screen before each video

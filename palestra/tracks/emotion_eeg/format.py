@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from palestra.datasets import captures_people
 from palestra.errors import clip, refuse
 from palestra.formats import (
     BROKEN_PICKLE,
@@ -29,6 +28,7 @@ from palestra.formats import (
     Calls,
     Unfit,
     _Machine,
+    captures_people,
     folder,
     open_regular,
     read_pickle,

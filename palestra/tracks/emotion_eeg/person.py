@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 from palestra.records import Tick
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
-from palestra.tracks.emotion_eeg.experiment import RATE_HZ
-
-PACKET = RATE_HZ // 5  # samples that are sent at once
-PER_DECISION = 5  # packets
+from palestra.tracks.emotion_eeg.experiment import PACKET, PER_DECISION, RATE_HZ
 
 
 class LivePackets:
@@ -112,8 +109,3 @@ def _clear(row: NDArray[Any], start: int) -> None:
     while stop < len(row) and row[stop] == row[start]:
         stop += 1
     row[start:stop] = 0
-
-
-def estimate(seconds: float) -> tuple[int, int]:
-    """Packets and decisions of so many seconds."""
-    return round(seconds * RATE_HZ / PACKET), round(seconds * RATE_HZ / PACKET / PER_DECISION)

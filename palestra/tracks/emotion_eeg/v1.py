@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets import with_captured
 from palestra.errors import clip, refuse
 from palestra.evaluation import CROSS_DATA, k_fold, leave_one_out
 from palestra.formats import read_once
@@ -25,6 +24,7 @@ from palestra.records import (
     Display,
     Metric,
     Order,
+    PersonPackets,
     PersonSignal,
     Plan,
     RuleSettings,
@@ -39,8 +39,7 @@ from palestra.reduce import mean_of, mean_of_means
 from palestra.text import Words, say, say_as, sentences
 from palestra.tracks.emotion_eeg import experiment as material
 from palestra.tracks.emotion_eeg import format as eeg
-from palestra.tracks.emotion_eeg.experiment import EMOTIONS, RATE_HZ, Video
-from palestra.tracks.emotion_eeg.person import PACKET, PER_DECISION, LivePackets, estimate
+from palestra.tracks.emotion_eeg.experiment import EMOTIONS, PACKET, PER_DECISION, RATE_HZ, Video
 
 if TYPE_CHECKING:
     from palestra.records import Block
@@ -235,17 +234,25 @@ def stream(data: Path, settings: Settings) -> Sequence[Sitting]:
         )
         for i, plan in enumerate(plans)
     ]
+    from palestra.live import with_captured  # heavy, and only those who play need it
+
     return with_captured(data, person(settings), known)
 
 
 def person(settings: Settings) -> PersonSignal:
     """How people are captured while they are played."""
+
+    def packets(data: Path, name: str, people: Sequence[str]) -> PersonPackets:
+        from palestra.tracks.emotion_eeg.person import LivePackets
+
+        return LivePackets(data, name, people, settings.deadline_s)
+
     return PersonSignal(
         source="eeg",
         rate_hz=RATE_HZ,
         channels=material.BATCH_2,
-        packets=lambda data, name, people: LivePackets(data, name, people, settings.deadline_s),
-        estimate=estimate,
+        packets=packets,
+        estimate=lambda seconds: (round(seconds * RATE_HZ / PACKET), round(seconds * RATE_HZ / WINDOW)),
         order=eeg.in_order,
         is_kept=lambda data, name: eeg.test_file(data, name).is_file(),
     )

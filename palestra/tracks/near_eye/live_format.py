@@ -18,9 +18,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets import captures_people
 from palestra.errors import refuse
-from palestra.formats import folder, folders_in, read_bytes, read_numbers, read_once, replacing, write_table
+from palestra.formats import (
+    captures_people,
+    folder,
+    folders_in,
+    read_bytes,
+    read_numbers,
+    read_once,
+    replacing,
+    write_table,
+)
 from palestra.text import say
 from palestra.tracks.near_eye.format import EYES, PLANE_MM, write_geometry
 

@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palestra.datasets import with_captured
 from palestra.errors import PalestraError, refuse
 from palestra.metrics.bootstrap import unit_sums
 from palestra.records import (
@@ -108,6 +107,8 @@ def stream(data: Path, settings: Settings) -> Sequence[Sitting]:
         ticks = partial(_ticks, data, settings, tester, number, names)
         seconds = _due_s(settings, len(names) - 1)
         sittings.append(Sitting(tester, ticks, len(names), len(names), seconds, settings.window_s))
+    from palestra.live import with_captured  # heavy, and only those who play need it
+
     return with_captured(data, PERSON, sittings)
 
 

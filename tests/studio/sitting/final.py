@@ -39,9 +39,9 @@ class MyAlgorithm:
 """
 
 
-def track() -> Track:
+def track(every_s: float = EVERY_S) -> Track:
     """The track under rules that are quick to play."""
-    return registry.track("near-eye-live-v1", {"every_s": str(EVERY_S), "window_s": "0"})
+    return registry.track("near-eye-live-v1", {"every_s": str(every_s), "window_s": "0"})
 
 
 def programs(folder: Path) -> dict[str, Path]:
@@ -62,8 +62,10 @@ def stimuli(folder: Path, columns: int = 2, every_s: float = EVERY_S) -> Path:
     return file
 
 
-def prepared(folder: Path, people: list[str], sources: dict[str, str], port: int, columns: int = 2) -> Path:
+def prepared(
+    folder: Path, people: list[str], sources: dict[str, str], port: int, columns: int = 2, every_s: float = EVERY_S
+) -> Path:
     """A data set whose people are to come."""
     data = folder / "final"
-    prepare_data(track(), data, stimuli(folder, columns), CaptureFile(people, sources, port))
+    prepare_data(track(every_s), data, stimuli(folder, columns, every_s), CaptureFile(people, sources, port))
     return data

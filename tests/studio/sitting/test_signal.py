@@ -16,7 +16,8 @@ from palestra.studio.sitting.newest import Piece
 from palestra.studio.sitting.signal import Channels, Marks
 from palestra.tracks.emotion_eeg import experiment, v1
 from palestra.tracks.emotion_eeg import format as eeg
-from palestra.tracks.emotion_eeg.person import PACKET, LivePackets, without_cut_showings
+from palestra.tracks.emotion_eeg.experiment import PACKET
+from palestra.tracks.emotion_eeg.person import LivePackets, without_cut_showings
 from tests.live.hall import require_sandbox
 from tests.studio.capture.test_lsl import alone  # noqa: F401 - a fixture
 from tests.studio.present.making_films import write_film
