@@ -64,7 +64,9 @@ def read_places(path: Path, places: Places) -> Readings:
         values.append([float(shot.grey[corner].mean()) for corner in corners])
     if size is None or len(at_s) < FEWEST_FRAMES:
         raise PalestraError(
-            say("{path} has {count} frames, expected at least {least}.", path=path, count=len(at_s), least=FEWEST_FRAMES)
+            say(
+                "{path} has {count} frames, expected at least {least}.", path=path, count=len(at_s), least=FEWEST_FRAMES
+            )
         )
     readings = Readings(str(path), np.array(at_s), np.array(values), size)
     if np.any(np.diff(readings.at_s) <= 0):

@@ -41,12 +41,12 @@ class LedClock:
 
     @property
     def step_s(self) -> float:
-        return 1 / self.line.rate
+        return float(1 / self.line.rate)
 
     @property
     def round_s(self) -> float:
         """The code's length, after which it repeats."""
-        return self.codes.shape[1] / self.line.rate
+        return float(self.codes.shape[1] / self.line.rate)
 
     @property
     def on_s(self) -> tuple[float, float]:
@@ -91,9 +91,10 @@ def led_clock(readings: Readings, places: Places) -> LedClock:
     even_s = at_s + lost * period_s
     _require_rounds(readings.name, float(even_s[on][-1] - even_s[on][0]), line, len(bits))
     sure = _confidence(codes[on], even_s[on], line)
+    wrong = emissions.wrong[::-1] if rate.is_reversed else emissions.wrong
     if sure < SURE:
-        _refuse_code(readings, places, emissions)
-    return LedClock(readings.name, even_s, line, codes, lost, emissions.wrong, rate.is_reversed, on, sure)
+        _refuse_code(readings, places, wrong)
+    return LedClock(readings.name, even_s, line, codes, lost, wrong, rate.is_reversed, on, sure)
 
 
 def _settle(
@@ -195,8 +196,7 @@ def _confidence(codes: Floats, at_s: Floats, line: PhaseLine) -> float:
     return float(1 / (1 + np.exp(np.clip(rivals - near, -700, 700)).sum()))
 
 
-def _refuse_code(readings: Readings, places: Places, emissions: Emissions) -> None:
-    often = emissions.wrong[::1]
+def _refuse_code(readings: Readings, places: Places, often: Floats) -> None:
     worst = places.places[int(np.argmax(often))]
     raise PalestraError(
         say(

@@ -45,6 +45,10 @@ class Places(NamedTuple):
         places = tuple(Place(int(one[1]), int(one[2])) for one in found if one)
         return cls(places, (int(size[1]), int(size[2])) if size else None)
 
+    def __str__(self) -> str:
+        at = "@{}x{}".format(*self.size) if self.size else ""
+        return " ".join(map(str, self.places)) + at
+
     def require_code(self) -> None:
         """So many LEDs can run a code, and no two are the same."""
         if not FEWEST <= len(self.places) <= MOST:

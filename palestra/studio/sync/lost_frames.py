@@ -19,7 +19,9 @@ SLOWER, FASTER = -0.015, 0.004  # of the rate: lost frames make LEDs look faster
 FINE = 0.2  # frames from a clock to the next one that is tried, at the end of the recording
 
 
-def lost_before(codes: Floats, place: Floats, per_frame: float, span: tuple[int, int]) -> tuple[NDArray[np.int64], float]:
+def lost_before(
+    codes: Floats, place: Floats, per_frame: float, span: tuple[int, int]
+) -> tuple[NDArray[np.int64], float]:
     """How many frames are missing before each frame (Viterbi), and the log-likelihood of that.
 
     `place` is where the code would be in each frame if none were missing, `per_frame` how far it moves in a frame.
@@ -48,9 +50,7 @@ def lost_before(codes: Floats, place: Floats, per_frame: float, span: tuple[int,
     return lost + span[0], float(padded.max())
 
 
-def clock_beside_losses(
-    codes: Floats, at_s: Floats, rate: float, phase: Phase, period_s: float
-) -> tuple[float, float]:
+def clock_beside_losses(codes: Floats, at_s: Floats, rate: float, phase: Phase, period_s: float) -> tuple[float, float]:
     """The LEDs' place at time 0, up to whole frames, and their rate, whatever was lost.
 
     What is lost is whole frames: the place within a frame goes on evenly. So each block's likelihoods are folded to one

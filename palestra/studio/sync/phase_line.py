@@ -108,5 +108,7 @@ def _dependence(codes: Floats, place: Floats) -> float:
     power = float((missed**2).mean())
     if power <= 0:
         return 1.0
-    runs = [float((missed[lag:] * missed[:-lag]).mean()) / power for lag in range(1, min(LONGEST_RUN, len(missed) // 4))]
+    runs = [
+        float((missed[lag:] * missed[:-lag]).mean()) / power for lag in range(1, min(LONGEST_RUN, len(missed) // 4))
+    ]
     return max(1.0, 1 + 2 * sum(run for run in runs if run > 0.05))

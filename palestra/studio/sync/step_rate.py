@@ -25,7 +25,7 @@ class StepRate(NamedTuple):
 def step_rate(lit: Floats, at_s: Floats, period_s: float) -> StepRate:
     """The rate at which LEDs that are lit with these probabilities step through the code."""
     count = lit.shape[1]
-    power, resolution = _spectra(lit, at_s, period_s)
+    power, resolution = spectra(lit, at_s, period_s)
     rates = np.arange(SLOWEST * FINER * resolution, FASTEST / period_s, 2 * resolution)
     share = rounds_per_step(count)
     scores = []
@@ -37,17 +37,16 @@ def step_rate(lit: Floats, at_s: Floats, period_s: float) -> StepRate:
     return StepRate(float(rates[best]), bool(is_reversed), float(both.max() / np.median(both)))
 
 
-def _spectra(lit: Floats, at_s: Floats, period_s: float) -> tuple[Floats, float]:
+def spectra(lit: Floats, at_s: Floats, period_s: float) -> tuple[Floats, float]:
     """Power of each LED (frequencies × LEDs), and the step between two frequencies in Hz."""
     grid = np.arange(at_s[0], at_s[-1], period_s)
     nearest = np.clip(np.searchsorted(at_s, grid), 1, len(at_s) - 1)
     nearest -= (grid - at_s[nearest - 1] < at_s[nearest] - grid).astype(int)
     values = lit[nearest] - 0.5
     size = min(round(WINDOW_S / period_s), len(values))
-    power = 0.0
+    power = np.zeros((FINER * size // 2 + 1, values.shape[1]))
     for start in range(0, len(values) - size + 1, max(size // 2, 1)):
         piece = values[start : start + size]
         piece = (piece - piece.mean(axis=0)) * np.hanning(size)[:, None]
         power = power + np.abs(np.fft.rfft(piece, FINER * size, axis=0)) ** 2
-    power = np.asarray(power)
     return power / (power.sum(axis=0) + 1e-9), 1 / (FINER * size * period_s)

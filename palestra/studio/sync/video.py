@@ -1,6 +1,7 @@
 """Pictures with their times, whether they come from a video file or from a source of a recording."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def started_ns(path: Path) -> int | None:
     return int(times[0]) if len(times) else None
 
 
+def frame_times(path: Path) -> NDArray[np.float64]:
+    """When each frame was taken, in seconds from the first, without decoding any."""
+    recorded = in_recording(path)
+    if recorded:
+        at_ns = Recording(recorded[0]).times(recorded[1])["at_ns"].to_numpy()
+        found: NDArray[np.float64] = (at_ns - at_ns[0]) / 1e9
+        return found
+    with _opened(path) as container:
+        stream = container.streams.video[0]
+        stamps = [packet.pts for packet in container.demux(stream) if packet.pts is not None]
+        return np.sort(np.array(stamps, np.float64) - min(stamps, default=0)) * float(stream.time_base or 0)
+
+
 def colours(path: Path) -> Iterator[tuple[float, av.VideoFrame]]:
     """All pictures with their colours, and their times in seconds from the first."""
     recorded = in_recording(path)
@@ -77,24 +91,29 @@ def _of_file(path: Path) -> Iterator[Shot]:
 
 
 def _timed(path: Path) -> Iterator[tuple[float, av.VideoFrame]]:
+    with _opened(path) as container:
+        stream = container.streams.video[0]
+        stream.thread_type = "AUTO"
+        period = 1 / float(stream.average_rate or 30)
+        first: float | None = None
+        for number, frame in enumerate(container.decode(stream)):
+            at_s = number * period if frame.time is None else float(frame.time)
+            first = at_s if first is None else first
+            yield at_s - first, frame
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[av.container.InputContainer]:
+    """A video file; what is none is said."""
     if path.is_dir():
-        raise PalestraError(
-            say("{path} is a folder. Of a recording, name a source too, as session-1/left.", path=path)
-        )
+        raise PalestraError(say("{path} is a folder. Of a recording, name a source too, as session-1/left.", path=path))
     if not path.is_file():
         raise PalestraError(say("{path}: there is no such file.", path=path))
     try:
         with av.open(str(path)) as container:
             if not container.streams.video:
                 raise PalestraError(say("{path} is no video: it has no pictures.", path=path))
-            stream = container.streams.video[0]
-            stream.thread_type = "AUTO"
-            period = 1 / float(stream.average_rate or 30)
-            first: float | None = None
-            for number, frame in enumerate(container.decode(stream)):
-                at_s = number * period if frame.pts is None else float(frame.pts * stream.time_base)
-                first = at_s if first is None else first
-                yield at_s - first, frame
+            yield container
     except (av.FFmpegError, OSError) as error:
         raise PalestraError(
             say("{path} is no video that can be read ({error}). Play it in a player first.", path=path, error=error)
@@ -106,6 +125,6 @@ def _brightness(frame: av.VideoFrame) -> Grey:
     name = frame.format.name
     if not name.startswith(LUMA_FIRST) or name.endswith(WIDER):
         frame = frame.reformat(format="gray")
-    plane = frame.planes[0]
+    plane: Any = frame.planes[0]
     rows: Grey = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
     return rows[: frame.height, : frame.width]
