@@ -196,7 +196,8 @@ def sync(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="leds, claps, light:X,Y, diode:CHANNEL, marks or marks:COLUMN: once for both, or once for each."
+            help="leds, claps, light:X,Y or flash:X,Y, diode:CHANNEL or pulse:CHANNEL, marks or marks:COLUMN: once for "
+            "both, or once for each."
         ),
     ] = None,
     near: Annotated[

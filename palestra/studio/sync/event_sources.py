@@ -1,4 +1,4 @@
-"""Where a recording's events come from, as a person names it: claps, light:X,Y, diode:CHANNEL, marks:COLUMN."""
+"""Where a recording's events come from, as a person names it: claps, flash:X,Y, pulse:CHANNEL, marks:COLUMN …"""
 
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from palestra.studio.sync.led_places import Places
 from palestra.studio.sync.tables import column, read_table
 from palestra.text import say
 
-WAYS = ("leds", "claps", "light", "diode", "marks")
 MARKS = ("mark", "code", "trigger", "event")  # columns that are looked for
 STEADY = 0.05  # by which times of samples may differ from even ones
 
@@ -24,20 +23,21 @@ def events_of(path: Path, way: str) -> Events:
     kind, _, where = way.partition(":")
     if kind == "claps" and not where:
         return claps(path)
-    if kind == "light" and where:
+    if kind in ("light", "flash") and where:
         places = Places.parse(where)
         readings = read_places(path, Places(places.places[:1], places.size))
-        return edges(f"{path} at {places.places[0]}", readings.at_s, readings.grey[:, 0])
-    if kind == "diode" and where:
+        return edges(f"{path} at {places.places[0]}", readings.at_s, readings.grey[:, 0], kind == "flash")
+    if kind in ("diode", "pulse") and where:
         table, at_s = read_table(path)
         level = column(path, table, where)
         known = np.isfinite(level)
-        return edges(f"{path}, {where}", at_s[known], level[known])
+        return edges(f"{path}, {where}", at_s[known], level[known], kind == "pulse")
     if kind == "marks":
         return _marks(path, where)
     raise PalestraError(
         say(
-            "{way!r} is no way to align: expected leds, claps, light:X,Y (a place in the picture), diode:CHANNEL or "
+            "{way!r} is no way to align: expected leds, claps, light:X,Y or flash:X,Y (a place in the picture; every "
+            "change of it, or only when it lights up), diode:CHANNEL or pulse:CHANNEL (the same of a signal), marks or "
             "marks:COLUMN.",
             way=way,
         )

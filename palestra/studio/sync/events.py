@@ -36,8 +36,8 @@ class Events:
         return self
 
 
-def edges(name: str, at_s: Floats, level: Floats) -> Events:
-    """When a light went on or off: level crosses half-way, and must go a good way further before it may cross back."""
+def edges(name: str, at_s: Floats, level: Floats, only_on: bool = False) -> Events:
+    """When a light went on or off, or only when it went on: its level crosses half-way, and must go a good way further before it may cross back."""
     dark, lit = (float(one) for one in np.percentile(level, [1, 99]))
     for _ in range(8):
         half = (dark + lit) / 2
@@ -54,6 +54,7 @@ def edges(name: str, at_s: Floats, level: Floats) -> Events:
     state = np.where(level > dark + 0.65 * (lit - dark), 1, np.where(level < dark + 0.35 * (lit - dark), 0, -1))
     known = np.flatnonzero(state >= 0)
     turned = np.flatnonzero(np.diff(state[known]) != 0)
+    turned = turned[state[known[turned + 1]] == 1] if only_on else turned
     before, after = known[turned], known[turned + 1]
     return Events(name, _crossings(at_s, level, before, after, (dark + lit) / 2)).require_many()
 

@@ -100,29 +100,26 @@ def led_clock(readings: Readings, places: Places) -> LedClock:
 def _settle(
     codes: Floats, at_s: Floats, rate: float, phase: Phase, period_s: float
 ) -> tuple[PhaseLine, NDArray[np.int64]]:
-    """A line, and frames lost beside it, from a way through the code that may jump with each lost frame."""
+    """A line, and frames lost beside it, from a way through the code that may jump with each lost frame.
+
+    Lost frames look like a faster clock. So one clock is the line through the way, as if none were lost, another the
+    one that fits whatever is lost; the more likely of them is taken.
+    """
+
+    def ended(line: PhaseLine) -> tuple[PhaseLine, NDArray[np.int64], float]:
+        return _alternate(codes, at_s, line, period_s, _span(phase, rate, line, period_s))
+
     slope, first = (float(one) for one in np.polyfit(phase.at_s, phase.ahead, 1))
-    line = PhaseLine(0.0, first, rate + slope, np.zeros((2, 2)))
-    off = phase.ahead + rate * phase.at_s - line.place(phase.at_s)
-    if np.abs(off).max() > 0.7 * rate * period_s + 1 / PER_STEP:
-        return _settle_beside_losses(codes, at_s, rate, phase, period_s)
-    line, lost, _ = _alternate(codes, at_s, line, period_s, _span(phase, rate, line, period_s))
-    return line, lost
-
-
-def _settle_beside_losses(
-    codes: Floats, at_s: Floats, rate: float, phase: Phase, period_s: float
-) -> tuple[PhaseLine, NDArray[np.int64]]:
-    """The same where frames are lost: from a few clocks near the most likely one, the one that ends best."""
+    best = ended(PhaseLine(0.0, first, rate + slope, np.zeros((2, 2))))
     first, found = clock_beside_losses(codes, at_s, rate, phase, period_s)
     length_s, middle_s = float(at_s[-1] - at_s[0]), float(at_s[0] + at_s[-1]) / 2
-    best: tuple[PhaseLine, NDArray[np.int64], float] | None = None
     for turn in TURNS:
         slope = found + turn * rate * period_s / length_s
-        line = PhaseLine(middle_s, first + found * middle_s, slope, np.zeros((2, 2)))
-        ended = _alternate(codes, at_s, line, period_s, _span(phase, rate, line, period_s))
-        best = ended if best is None or ended[2] > best[2] else best
-    assert best is not None, "there are turns"
+        other = ended(PhaseLine(middle_s, first + found * middle_s, slope, np.zeros((2, 2))))
+        if other[2] > best[2]:
+            best = other
+        elif not other[1].any() and not best[1].any():
+            break  # nothing is lost, and both say so
     return best[0], best[1]
 
 

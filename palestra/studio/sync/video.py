@@ -17,6 +17,7 @@ from palestra.text import say
 
 Grey = NDArray[np.uint8]
 LUMA_FIRST = ("yuv", "nv1", "gray", "gbrp")  # layouts of 8 bits whose first plane is brightness, or green
+STILL = ("tty", "_pipe", "image2", "gif")  # formats in which a library sees moving pictures where nobody does
 WIDER = ("10", "12", "14", "16", "le", "be")  # the same with more bits
 
 
@@ -111,7 +112,7 @@ def _opened(path: Path) -> Iterator[av.container.InputContainer]:
         raise PalestraError(say("{path}: there is no such file.", path=path))
     try:
         with av.open(str(path)) as container:
-            if not container.streams.video:
+            if not container.streams.video or container.format.name.endswith(STILL):
                 raise PalestraError(say("{path} is no video: it has no pictures.", path=path))
             yield container
     except (av.FFmpegError, OSError) as error:

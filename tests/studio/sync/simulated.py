@@ -49,7 +49,7 @@ class Camera:
         kept = rng.random(len(at_s)) >= self.dropped
         kept[[0, -1]] = True
         at_s, true_s = at_s[kept], true_s[kept]
-        gone = rng.choice(np.arange(1, len(at_s) - 1), self.lost, replace=False)
+        gone = rng.choice(np.arange(200, len(at_s) - 200), self.lost, replace=False)
         return at_s[: len(at_s) - self.lost], np.delete(true_s, gone)
 
     def levels(self, board: Board, true_s: NDArray[np.float64]) -> NDArray[np.float64]:
