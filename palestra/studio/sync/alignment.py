@@ -59,7 +59,7 @@ def drift_notes(drift_ppm: float) -> tuple[Text, ...]:
         return ()
     return (
         say(
-            "A drift of {drift:+,.0f} ppm is no clock's: one of the files says a wrong frame rate. The alignment holds "
+            "No clock drifts by {drift:+,.0f} ppm: one of the files says a wrong frame rate. The alignment holds "
             "all the same.",
             drift=drift_ppm,
         ),

@@ -36,9 +36,9 @@ def events_of(path: Path, way: str) -> Events:
         return _marks(path, where)
     raise PalestraError(
         say(
-            "{way!r} is no way to align: expected leds, claps, light:X,Y or flash:X,Y (a place in the picture; every "
-            "change of it, or only when it lights up), diode:CHANNEL or pulse:CHANNEL (the same of a signal), marks or "
-            "marks:COLUMN.",
+            "{way!r} is not a way to align: expected leds, claps, light:X,Y or flash:X,Y (a place in the picture; "
+            "every change of it, or only when it lights up), diode:CHANNEL or pulse:CHANNEL (the same of a signal), "
+            "marks or marks:COLUMN.",
             way=way,
         )
     )

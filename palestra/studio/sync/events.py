@@ -37,7 +37,10 @@ class Events:
 
 
 def edges(name: str, at_s: Floats, level: Floats, only_on: bool = False) -> Events:
-    """When a light went on or off, or only when it went on: its level crosses half-way, and must go a good way further before it may cross back."""
+    """When a light went on or off, or only when it went on.
+
+    Its level crosses half-way, and must go a good way further before it may cross back.
+    """
     dark, lit = (float(one) for one in np.percentile(level, [1, 99]))
     for _ in range(8):
         half = (dark + lit) / 2

@@ -197,8 +197,8 @@ def _refuse_code(readings: Readings, places: Places, often: Floats) -> None:
     worst = places.places[int(np.argmax(often))]
     raise PalestraError(
         say(
-            "{name}: the lights at {places} run no Gray code that can be read; worst is {worst} ({wrong:.0%} of its "
-            "readings do not fit). See that each place is an LED, in their order, and that none is out of sight.",
+            "{name}: the lights at {places} do not run a Gray code that can be read; worst is {worst} ({wrong:.0%} of "
+            "its readings do not fit). See that each place is an LED, in their order, and that none is out of sight.",
             name=readings.name,
             places=" ".join(map(str, places.places)),
             worst=worst,

@@ -30,7 +30,7 @@ def read_table(path: Path) -> tuple[pl.DataFrame, Floats]:
     try:
         table = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise PalestraError(say("{path} is no table that can be read ({error}).", path=path, error=error)) from None
+        raise PalestraError(say("{path} is not a table that can be read ({error}).", path=path, error=error)) from None
     known = [name for name in TIMES if name in table.columns]
     if not known:
         raise PalestraError(

@@ -113,11 +113,11 @@ def _opened(path: Path) -> Iterator[av.container.InputContainer]:
     try:
         with av.open(str(path)) as container:
             if not container.streams.video or container.format.name.endswith(STILL):
-                raise PalestraError(say("{path} is no video: it has no pictures.", path=path))
+                raise PalestraError(say("{path} is not a video: it has no pictures.", path=path))
             yield container
     except (av.FFmpegError, OSError) as error:
         raise PalestraError(
-            say("{path} is no video that can be read ({error}). Play it in a player first.", path=path, error=error)
+            say("{path} is not a video that can be read ({error}). Play it in a player first.", path=path, error=error)
         ) from None
 
 

@@ -105,14 +105,14 @@ def test_a_light_that_never_changes_is_named():
 def test_lights_that_run_no_code_are_refused():
     readings = Camera(30).readings(BOARD, 60)
     noise = np.random.default_rng(0).choice([40.0, 170.0], readings.grey.shape)
-    with pytest.raises(PalestraError, match="run no Gray code that can be read"):
+    with pytest.raises(PalestraError, match="do not run a Gray code that can be read"):
         led_clock(Readings("a.mp4", readings.at_s, noise, readings.size), PLACES)
 
 
 def test_leds_in_a_wrong_order_are_refused():
     readings = Camera(30).readings(BOARD, 60)
     mixed = readings.grey[:, [2, 0, 4, 1, 3]]
-    with pytest.raises(PalestraError, match="run no Gray code that can be read"):
+    with pytest.raises(PalestraError, match="do not run a Gray code that can be read"):
         led_clock(Readings("a.mp4", readings.at_s, mixed, readings.size), PLACES)
 
 

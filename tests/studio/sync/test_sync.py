@@ -59,6 +59,16 @@ def test_a_source_of_a_recording_is_aligned_as_a_video_is(videos, cli, tmp_path)
     assert ran.code == 1 and "not the same LEDs" in ran.err  # it was played ten times as fast
 
 
+def test_two_sources_of_one_recording_are_looked_for_near_its_clock(videos, cli, tmp_path):
+    folder, _, _ = videos
+    sources = [f"{name}=played:{folder / 'A.mp4'}@300" for name in ("left", "right")]
+    assert cli("studio", "capture", *sources, "--out", tmp_path / "r").code == 0
+    ran = cli("studio", "sync", tmp_path / "r" / "left", tmp_path / "r" / "right", "--leds", PLACES, "--json")
+    assert ran.code == 0, ran.err
+    assert abs(ran.json[0]["offset_s"]) < 1 / 300 and abs(ran.json[0]["drift_ppm"]) < 1000
+    assert "repeats each" not in ran.err
+
+
 def test_sound_with_claps(cli, tmp_path):
     rng = np.random.default_rng(0)
     true_s = np.cumsum(rng.uniform(1, 6, 25))
@@ -113,11 +123,11 @@ def test_eeg_is_aligned_to_a_video_by_flashes_and_its_triggers(cli, tmp_path):
         (["A.mp4", "B.mp4", "--leds", "20,15 40,15 400,15"], "400,15 is out of sight: pictures of"),
         (["A.mp4", "B.mp4", "--leds", PLACES + "@1920x1080"], "measured in pictures of 1920×1080"),
         (["A.mp4", "B.mp4", "--leds", "20,100 40,15 60,15 80,15 2,100"], "never changes"),
-        (["notes.txt", "B.mp4", "--leds", PLACES], "is no video: it has no pictures"),
+        (["notes.txt", "B.mp4", "--leds", PLACES], "is not a video: it has no pictures"),
         (["gone.mp4", "B.mp4", "--leds", PLACES], "there is no such file"),
         ([".", "B.mp4", "--leds", PLACES], "is a folder. Of a recording, name a source too"),
         (["A.mp4", "B.mp4", "--by", "claps"], "has no sound"),
-        (["A.mp4", "B.mp4", "--by", "stars"], "is no way to align"),
+        (["A.mp4", "B.mp4", "--by", "stars"], "is not a way to align"),
         (["A.mp4", "B.mp4", "--leds", PLACES, "--out", "B.gif"], "expected a name that ends in .mov"),
         (["A.mp4", "B.mp4", "--leds", PLACES, "--out", "A.mp4"], "is there already"),
         (["A.mp4", "marks.csv", "--by", "light:20,15", "--by", "marks:kind"], "There is no column 'kind'"),
