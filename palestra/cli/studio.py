@@ -190,3 +190,69 @@ def gaze(
     console.say(
         f"{sure} of {len(files)} pictures have a gaze; at the known points it is {off:.2f}° off (median). {out}"
     )
+
+
+@app.command(epilog="Example: palestra studio leds A.mp4 --picture a-leds.png")
+def leds(
+    video: Annotated[Path, typer.Argument(help="A video, or a source of a recording as session-1/left.")],
+    count: Annotated[int, typer.Option(help="How many LEDs run the code.", min=3, max=8)] = 5,
+    from_s: Annotated[float, typer.Option("--from", help="Look from this second on.", min=0.0)] = 0.0,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the video with the LEDs marked.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find LEDs that run a Gray code in a video: their places, as `palestra studio sync` takes them."""
+    from palestra import console
+    from palestra.studio import find_leds, write_marked
+
+    places, image = find_leds(video, count, from_s)
+    if picture:
+        write_marked(picture, image, places)
+    if json:
+        console.show_json({"leds": str(places), "places": [[x, y] for x, y in places.places], "size": places.size})
+    else:
+        typer.echo(str(places))
+    console.say(f'{count} LEDs, the fastest first. Look at the picture, then: palestra studio sync … --leds "{places}"')
+
+
+@app.command(
+    epilog='Example: palestra studio sync A.mp4 B.mp4 --leds "120,40 140,40 160,40 180,40 200,40" '
+    '--leds "610,90 640,90 670,90 700,90 730,90" --out B-in-A.mp4'
+)
+def sync(
+    a: Annotated[Path, typer.Argument(help="A video, a table of markers, or a source as session-1/left.")],
+    b: Annotated[Path, typer.Argument(help="What is brought to the first one's clock.")],
+    leds: Annotated[
+        list[str] | None,
+        typer.Option(help='Places of the LEDs, as "120,40 140,40 160,40": once for both videos, or once for each.'),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="leds, claps, light:X,Y or flash:X,Y, diode:CHANNEL or pulse:CHANNEL, marks or marks:COLUMN: once for "
+            "both, or once for each."
+        ),
+    ] = None,
+    near: Annotated[
+        float | None, typer.Option(help="Where the second one begins in the first, roughly, in seconds.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the second one on the first one's frames (video) or clock (table).")
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Write which frame belongs to which, as CSV.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Bring two recordings onto one clock, by LEDs that run a Gray code, or by claps, light and markers."""
+    from palestra import console
+    from palestra.studio import align_recordings, require_writable, write_aligned, write_frame_table
+
+    require_writable(b, out, table)
+    synced = align_recordings(a, b, leds or [], by or [], near)
+    console.show_rows([synced.row()], json)
+    for note in synced.aligned.notes:
+        console.say(str(note))
+    if table:
+        console.say(f"{write_frame_table(synced, table):,} frames in {table}.")
+    if out:
+        count, missing = write_aligned(synced, out)
+        console.say(f"{count:,} frames or rows in {out}" + (f"; {missing:,} of them are black." if missing else "."))
+    console.say(str(synced.told()))

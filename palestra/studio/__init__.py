@@ -17,5 +17,7 @@ if TYPE_CHECKING:
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
     from palestra.studio.sitting.capture_file import PORT, CaptureFile
     from palestra.studio.sitting.prepare import prepare_data, sources_named
+    from palestra.studio.sync.find_leds import find_leds, write_marked
+    from palestra.studio.sync.sync import align_recordings, require_writable, write_aligned, write_frame_table
 else:
     __getattr__ = lazy_exports(__name__)
