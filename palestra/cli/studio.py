@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from palestra.cli import studio_calibrate
 from palestra.cli.options import JsonOption, TrackArgument
 
 app = typer.Typer(
@@ -158,3 +159,6 @@ def prepare(
     file = CaptureFile(person, sources_named(source), PORT if port is None else port, triggers, language=language)
     prepare_data(chosen, out, stimuli or Path("emotion" if signal else "points"), file)
     console.say(f"{out} is ready. Play it to programs: palestra play {track} PROGRAM --data {out}")
+
+
+app.add_typer(studio_calibrate.app, name="calibrate")
