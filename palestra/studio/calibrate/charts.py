@@ -111,3 +111,19 @@ def save(figure: Figure, file: Path) -> Path:
     figure.savefig(buffer, format="png", dpi=130)
     write_bytes(file, buffer.getvalue())
     return file
+
+
+def png_or_pdf(image: NDArray[np.uint8], inches: tuple[float, float], label: str, file: Path) -> bytes:
+    """A picture at its true size, with a small line of text below it."""
+    from matplotlib.figure import Figure
+
+    margin = 10 / 25.4
+    figure = Figure(figsize=(inches[0] + margin, inches[1] + margin))
+    wide, high = figure.get_size_inches()
+    axes = figure.add_axes((margin / 2 / wide, margin / high, inches[0] / wide, inches[1] / high))
+    axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
+    axes.set_axis_off()
+    figure.text(0.5, 0.3 * margin / high, label, ha="center", fontsize=7)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="pdf" if file.suffix.lower() == ".pdf" else "png", dpi=300)
+    return buffer.getvalue()
