@@ -72,9 +72,14 @@ class Board:
         return self._find_squares(grey(image)) if self.kind == "chessboard" else self._find_markers(grey(image))
 
     def _find_squares(self, image: Image) -> Found | None:
-        flags = cv2.CALIB_CB_NORMALIZE_IMAGE | cv2.CALIB_CB_ACCURACY
-        is_found, corners = cv2.findChessboardCornersSB(image, self.inner, flags=flags)
-        if not is_found:
+        for flags in (
+            cv2.CALIB_CB_ACCURACY,
+            cv2.CALIB_CB_NORMALIZE_IMAGE,
+        ):  # the latter for uneven light: half as exact
+            is_found, corners = cv2.findChessboardCornersSB(image, self.inner, flags=flags)
+            if is_found:
+                break
+        else:
             return None
         return Found(np.arange(len(self.points)), np.asarray(corners, float).reshape(-1, 2))
 

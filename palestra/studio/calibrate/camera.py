@@ -166,13 +166,6 @@ def check_fit(fit: CameraFit, picture: Path) -> None:
                 rms=fit.rms_px, most=MOST_RMS_PX),
             say("Glue the board to something flat and stiff, hold it still, and take sharp pictures."),
         )  # fmt: skip
-    if fit.focal_sd > MOST_FOCAL_SD:
-        raise poor(
-            picture,
-            say("The focal length is known only to {sd:.1%}, at most {most:.0%} is good enough.", sd=fit.focal_sd,
-                most=MOST_FOCAL_SD),
-            say("Take more views nearby, and tilt the board by 30° to 45°."),
-        )  # fmt: skip
     part = covered(fit.views.without(set(range(len(fit.views.found))) - set(fit.kept)))
     if part < LEAST_COVERED:
         raise poor(
@@ -180,6 +173,13 @@ def check_fit(fit: CameraFit, picture: Path) -> None:
             say("The board was shown in {part:.0%} of the picture, at least {least:.0%} is needed.", part=part,
                 least=LEAST_COVERED),
             say("Show it in the corners and at the sides, too: lenses distort there."),
+        )  # fmt: skip
+    if fit.focal_sd > MOST_FOCAL_SD:
+        raise poor(
+            picture,
+            say("The focal length is known only to {sd:.1%}, at most {most:.0%} is good enough.", sd=fit.focal_sd,
+                most=MOST_FOCAL_SD),
+            say("Take more views nearby, and tilt the board by 30° to 45°."),
         )  # fmt: skip
 
 
@@ -195,8 +195,10 @@ def tell(report: Report, fit: CameraFit) -> None:
     report.add("centre y", fit.matrix[1, 2], "px")
     report.add("widest angle between views", fit.angle_deg, "deg")
     if unseen := len(fit.views.unseen):
-        one, many = "In {count} picture the board was not found.", "In {count} pictures the board was not found."
-        report.told.append(say_count(one, many, unseen))
+        report.told.append(
+            say_count("In {count} picture the board was not found.", "In {count} pictures the board was not found.",
+                      unseen)
+        )  # fmt: skip
     if float(np.abs(lens_bend_px(fit)).max()) > 1.0:
         report.told.append(
             say("The lens bends by up to {bend:.1f} px. EYEDIAP's files have no place for that: straighten pictures "

@@ -88,7 +88,10 @@ def bars(axes: Axes, names: Sequence[str], values: Floats, kept: Mask, title: Te
         axes.axhline(float(np.median(values[kept])), color=QUIET, linewidth=0.8, linestyle="--")
         axes.set_ylim(0, min(float(values.max()), 6 * float(values[kept].max())) * 1.2 or 1)
     step = max(-(-len(names) // MOST_BARS), 1)
-    axes.set_xticks(places[::step], [name[-14:] for name in names][::step], rotation=90, fontsize=6.5)
+    few = len(names) <= 4
+    labels = [name[-14:] for name in names][::step]
+    axes.set_xticks(places[::step], labels, rotation=0 if few else 90, fontsize=8 if few else 6.5)
+    axes.set_xlim(-0.7, max(len(names), 4) - 0.3)
     named(axes, title, "", y)
     _legend(axes, not kept.all())
 

@@ -32,6 +32,7 @@ LIKELY = 0.2  # of a pixel's colour, at least
 LEAST_SATURATION, LEAST_VALUE = 0.35, 0.25
 LEAST_PIXELS = 12
 LEAST_DEPTHS = 8
+MOST_POINTS = 20_000  # of a mirror: more tell nothing new
 MM = 1e-3
 
 
@@ -68,7 +69,7 @@ def find_targets(folder: Path, camera: CameraFile, colour: str) -> tuple[Seen, d
         )  # fmt: skip
     none = say_count("In {count} picture no target was found.", "In {count} pictures no target was found.", missed)
     told: list[Text] = [none] if missed else []
-    found = {name: np.concatenate(parts) for name, parts in clouds.items()}
+    found = {name: _thinned(np.concatenate(parts)) for name, parts in clouds.items()}
     return Seen(np.array(mirror), np.array(pixels), np.array(points)), found, told
 
 
@@ -100,6 +101,10 @@ def marker_points(picture: Image, depth: Image, camera: CameraFile) -> Floats:
         cv2.fillConvexPoly(inside, np.rint(quad[0]).astype(np.int32), 1)
     v, u = np.nonzero((cv2.erode(inside, np.ones((3, 3), np.uint8)) > 0) & (depth > 0))
     return _rays(camera, np.column_stack([u, v]).astype(float)) * (depth[v, u] * MM)[:, None]
+
+
+def _thinned(points: Floats) -> Floats:
+    return points[:: -(-len(points) // MOST_POINTS) or 1]
 
 
 def _rays(camera: CameraFile, pixels: Floats) -> Floats:

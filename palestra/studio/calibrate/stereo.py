@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 MOST_RMS_PX = 1.5
 NEAR_DEG, NEAR_M = 2.0, 0.02  # how far pairs may differ in where they put the second camera, whatever their spread
 TIMES_MEDIAN = 3.0
+MOST_TIMES = 6.0  # of these: pairs that differ by more never agree
 LEAST_CORNERS = 6
 SHARE_PX = 0.5
 
@@ -133,7 +134,7 @@ def _agreeing(poses: Sequence[Placed]) -> NDArray[np.bool_]:
     shifts = np.array([[float(np.linalg.norm(a - b)) for _, b in poses] for _, a in poses])
     off = turns / NEAR_DEG + shifts / NEAR_M
     middle = int(np.argmin(np.median(off, axis=1)))
-    limit = max(2.0, TIMES_MEDIAN * float(np.median(off[middle])))
+    limit = min(max(2.0, TIMES_MEDIAN * float(np.median(off[middle]))), MOST_TIMES)
     return np.asarray(off[middle] <= limit)
 
 
@@ -184,8 +185,10 @@ def calibrate_stereo(
     report.add("between the cameras", 1e3 * float(np.linalg.norm(fit.translation)), "mm")
     report.add("turn between the cameras", angle_deg(fit.rotation), "deg")
     if unseen := len(views[0].unseen):
-        single, many = "In {count} pair not both saw the board.", "In {count} pairs not both saw the board."
-        report.told.append(say_count(single, many, unseen))
+        report.told.append(
+            say_count("In {count} pair not both pictures show the board.",
+                      "In {count} pairs not both pictures show the board.", unseen)
+        )  # fmt: skip
     report.files = [*write_camera(out, one), *write_camera(out, other.placed(second_pose)), picture]
     return report
 

@@ -19,7 +19,7 @@ LEAST_VIEWS = 6
 LEAST_ANGLE_DEG = 15.0  # between the two views that differ most
 LEAST_COVERED = 0.4  # of the picture, in sixteen parts
 PARTS = 4
-TRIED = 5  # pictures in which another board is looked for
+TRIED = 2  # pictures in which another board is looked for
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def looked(file: Path, seed: int = 0, wrong: float = 0.1, points: np.ndarray = P
     rng = np.random.default_rng(seed)
     lines = ["person,x,y,yaw_deg,pitch_deg"]
     for person in ("ada", "ben"):
-        for yaw, pitch in points:
+        for yaw, pitch in points.tolist():
             seen = features(*(np.array([yaw, pitch])[:, None] + rng.normal(0, 0.4, (2, SAMPLES))))
             bad = rng.random(SAMPLES) < wrong
             seen[bad] += rng.uniform(-30, 30, (int(bad.sum()), 2))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.studio.calibrate.mirror import reflect
+from palestra.studio.calibrate.mirror import fit_mirror, reflect
 from palestra.studio.calibrate.screen import Seen
 from palestra.studio.calibrate.turns import matrix_of
 
@@ -109,7 +109,20 @@ def naive_screen(scene: Scene) -> tuple[Floats, Floats, Floats]:
         real[scene.seen.mirror == index] = reflect(
             normal / (normal @ middle), scene.seen.points[scene.seen.mirror == index]
         )
-    rows = np.column_stack([scene.seen.pixels, np.ones(len(real))])
+    return _solved(scene.seen.pixels, real)
+
+
+def report_screen(scene: Scene) -> tuple[Floats, Floats, Floats]:
+    """As EYEDIAP's report has it, wrong points out at each step: first the planes, then the screen by them."""
+    planes = np.array([fit_mirror(name, points).m for name, points in scene.markers.items()])
+    real = np.array([reflect(planes[i], point) for i, point in zip(scene.seen.mirror, scene.seen.points, strict=True)])
+    true = scene.points(scene.seen.pixels)
+    right = np.linalg.norm(real - true, axis=1) < 0.03  # it is told which these are
+    return _solved(scene.seen.pixels[right], real[right])
+
+
+def _solved(pixels: Floats, real: Floats) -> tuple[Floats, Floats, Floats]:
+    rows = np.column_stack([pixels, np.ones(len(real))])
     found = np.linalg.lstsq(rows, real, rcond=None)[0]
     sizes = np.linalg.norm(found[:2], axis=1)
     x = found[0] / sizes[0]

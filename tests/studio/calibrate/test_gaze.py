@@ -59,7 +59,7 @@ def test_an_eye_that_was_never_found():
 def test_a_person_who_looked_elsewhere_is_refused_and_drawn(tmp_path):
     rng = np.random.default_rng(0)
     lines = ["person,x,y,yaw_deg,pitch_deg"]
-    for yaw, pitch in POINTS:
+    for yaw, pitch in POINTS.tolist():
         lines += [f"ada,{x!r},{y!r},{yaw!r},{pitch!r}" for x, y in rng.uniform(300, 340, (20, 2)).tolist()]
     (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(PalestraError, match="no calibration was written"):

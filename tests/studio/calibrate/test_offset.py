@@ -1,4 +1,4 @@
-"""An eye tracker's offset: found for each person and pattern in spite of glances elsewhere, and refused where it is none."""
+"""The offset of an eye tracker: found by person and pattern in spite of glances elsewhere; refused where it is none."""
 
 import csv
 
@@ -78,7 +78,7 @@ def test_gaze_that_has_nothing_to_do_with_targets(tmp_path):
     mixed = [rows[0], *(f"{row.rsplit(',', 3)[0]},{x!r},{y!r},1.0" for row, (x, y) in
                         zip(rows[1:], rng.uniform(-0.5, 0.5, (len(rows), 2)).tolist(), strict=False))]  # fmt: skip
     file.write_text("\n".join(mixed) + "\n")
-    with pytest.raises(PalestraError, match="still .* off after its offset was taken away"):
+    with pytest.raises(PalestraError, match=r"still .* off after its offset was taken away"):
         calibrate_offset(file, tmp_path)
 
 

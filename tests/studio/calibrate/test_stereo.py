@@ -13,6 +13,8 @@ from palestra.studio.calibrate.camera import calibrate_camera
 from palestra.studio.calibrate.files import CameraFile, read_camera, write_camera
 from palestra.studio.calibrate.stereo import calibrate_stereo
 from palestra.studio.calibrate.turns import angle_deg, matrix_of
+from palestra.studio.capture.run import record
+from palestra.studio.capture.writer import How
 from palestra.tracks.remote_gaze.eyediap import calibration
 from palestra.tracks.remote_gaze.eyediap.names import name_of
 from tests.studio.calibrate.board_pictures import Lens, poses, write
@@ -54,7 +56,7 @@ def test_the_second_camera_is_where_it_stands_and_the_tracks_reader_reads_it(rig
 
 
 def test_cameras_that_are_of_another_size(rig, tmp_path):
-    with pytest.raises(PalestraError, match="is of pictures of 800×600, those in .* have 640×480"):
+    with pytest.raises(PalestraError, match=r"is of pictures of 800×600, those in .* have 640×480"):
         calibrate_stereo(rig / "vga", rig / "hd", CHARUCO, tmp_path, (rig / "rgb_hd.json", None))
 
 
@@ -82,11 +84,6 @@ def test_a_chessboard_that_looks_the_same_upside_down(rig, tmp_path):
 
 def test_a_source_of_a_recording_is_taken_as_a_folder_is(rig, tmp_path):
     """What `palestra studio capture` recorded needs no copying."""
-    from palestra.studio.capture.capture import Capture
-    from palestra.studio.capture.specs import sources_of
-    from palestra.studio.capture.writer import How
-
-    specs = [f"vga=played:{rig / 'vga'}@fast"]
-    Capture(sources_of(specs), tmp_path / "session", How(), lambda told: None).run()
+    record([f"vga=played:{rig / 'vga'}@fast"], tmp_path / "session", None, How())
     calibrate_camera(tmp_path / "session" / "vga", CHARUCO, tmp_path / "out")
     assert read_camera(tmp_path / "out" / "rgb_vga.json").matrix[0, 0] == pytest.approx(560, rel=0.01)
