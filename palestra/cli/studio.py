@@ -1,5 +1,6 @@
 """`palestra studio`: recording a data set of one's own."""
 
+from palestra.cli import studio_calibrate
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -256,3 +257,6 @@ def sync(
         count, missing = write_aligned(synced, out)
         console.say(f"{count:,} frames or rows in {out}" + (f"; {missing:,} of them are black." if missing else "."))
     console.say(str(synced.told()))
+
+
+app.add_typer(studio_calibrate.app, name="calibrate")

@@ -7,6 +7,14 @@ again. Nothing outside imports it but its commands: delete the folder, and `pale
 from palestra.door import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
+    from palestra.studio.calibrate.boards import print_board
+    from palestra.studio.calibrate.camera import calibrate_camera
+    from palestra.studio.calibrate.disparity_run import calibrate_depth
+    from palestra.studio.calibrate.gaze import calibrate_gaze
+    from palestra.studio.calibrate.offset import calibrate_offset
+    from palestra.studio.calibrate.report import Report as CalibrationReport
+    from palestra.studio.calibrate.screen_run import calibrate_screen
+    from palestra.studio.calibrate.stereo import calibrate_stereo
     from palestra.studio.capture.check import check, segment_count
     from palestra.studio.capture.recording import Recording
     from palestra.studio.capture.run import record
