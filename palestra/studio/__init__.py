@@ -15,5 +15,9 @@ if TYPE_CHECKING:
     from palestra.studio.present.show import ShowOptions, plan_rows, show_run, summary_text
     from palestra.studio.sitting.capture_file import PORT, CaptureFile
     from palestra.studio.sitting.prepare import prepare_data, sources_named
+    from palestra.studio.track.head_start import Reach
+    from palestra.studio.track.run import pointed_at, track_ball, track_head
+    from palestra.studio.track.set_up import set_up
+    from palestra.studio.track.tracking_files import Session
 else:
     __getattr__ = lazy_exports(__name__)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Map = NDArray[np.float32]
 Picture = NDArray[np.uint8]  # (h, w, 3): blue, green, red
 
-BITS = 6  # of each of the two numbers that say what a colour is, without how bright
+HUES, SATURATIONS, WRAP = 90, 64, 6  # bins: what a colour is, without how bright
 INSIDE, OUTSIDE = 0.75, 1.4  # radii: what is surely the ball's, and what is surely not
 SMOOTH = 1.2  # bins
 RARE = 2e-4  # of the ball's pixels, or the picture's: a colour as rare as this says nothing
@@ -30,7 +30,7 @@ class Disc:
 class BallColour:
     """A likelihood, 0 to 1, for each colour."""
 
-    table: Map  # (4096,)
+    table: Map  # (HUES·SATURATIONS,)
 
     def likelihood(self, picture: Picture) -> Map:
         return self.table[_bins(picture)]
@@ -38,7 +38,7 @@ class BallColour:
 
 def learn(labelled: Sequence[tuple[Picture, Disc]]) -> BallColour:
     """From the ball's pixels in one or two pictures, and from all that is not the ball there."""
-    ball, rest = np.zeros(1 << 2 * BITS), np.zeros(1 << 2 * BITS)
+    ball, rest = np.zeros(HUES * SATURATIONS), np.zeros(HUES * SATURATIONS)
     for picture, disc in labelled:
         bins = _bins(picture)
         y, x = np.ogrid[: bins.shape[0], : bins.shape[1]]
@@ -51,12 +51,11 @@ def learn(labelled: Sequence[tuple[Picture, Disc]]) -> BallColour:
 
 
 def _smoothed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    side = 1 << BITS
-    return np.asarray(cv2.GaussianBlur(shares.reshape(side, side), (0, 0), SMOOTH).ravel(), np.float64)
+    whole = shares.reshape(HUES, SATURATIONS)
+    around = np.concatenate([whole[-WRAP:], whole, whole[:WRAP]])  # red is at both ends
+    return np.asarray(cv2.GaussianBlur(around, (0, 0), SMOOTH)[WRAP:-WRAP].ravel(), np.float64)
 
 
 def _bins(picture: Picture) -> NDArray[np.int32]:
-    tones = cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)
-    _, red, blue = cv2.split(tones)
-    high: NDArray[np.int32] = np.left_shift(red >> (8 - BITS), BITS, dtype=np.int32)
-    return high | (blue >> (8 - BITS))
+    tones = np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2HSV), np.uint8)
+    return np.asarray((tones[..., 0] >> 1).astype(np.int32) * SATURATIONS + (tones[..., 1] >> 2), np.int32)

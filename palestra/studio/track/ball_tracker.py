@@ -20,8 +20,12 @@ APART_M = 0.018  # between neighbours: what lies further apart is not of one bal
 MOST = 6  # candidates that are looked at
 LEAST_SHARE = 0.2  # of a ball's disc that a candidate covers
 NOISE_M = 0.0028  # of depth, at a distance of one metre; it grows with its square
-SEEN = 0.5  # share of a ball's disc that lies on the sphere, at least
+SEEN = 0.4  # share of a ball's disc that lies on the sphere, at least
 THROUGH = 0.15  # share of its inner disc where depth lies behind it, at most
+AROUND, JOINED = (
+    (1.25, 1.6),
+    0.4,
+)  # radii; share of what is about it that may be as near: a ball hangs free, a nose does not
 LIKELIHOOD = 0.5  # mean of its disc, at least
 ROUND = (0.78, 1.28)  # of the ball's radius: what points of it may have where the radius is free
 SPREAD_M = 0.0015  # how uncertain the centre may be
@@ -43,7 +47,7 @@ class BallTracker:
     """Frames in, centres out; None for a frame in which the ball is not surely there."""
 
     def __init__(self, colour: BallColour, rig: Rig, radius_m: float, reach: Reach) -> None:
-        self._colour, self._rig, self._radius, self._reach = colour, rig, radius_m, reach
+        self._colour, self._rig, self.radius_m, self._reach = colour, rig, radius_m, reach
         self._last: Floats | None = None
 
     def find(self, picture: Picture, depth: Depth) -> Ball | None:
@@ -51,7 +55,7 @@ class BallTracker:
         found: list[Ball] = []
         for front in self._candidates(likely, depth):
             ball = self._laid(front, likely, depth)
-            if ball is not None and all(np.linalg.norm(ball.centre - one.centre) > self._radius for one in found):
+            if ball is not None and all(np.linalg.norm(ball.centre - one.centre) > self.radius_m for one in found):
                 found.append(ball)
         chosen = self._chosen(found)
         self._last = None if chosen is None else chosen.centre
@@ -84,7 +88,7 @@ class BallTracker:
         for label in np.argsort(-stats[1:, cv2.CC_STAT_AREA])[: 2 * MOST] + 1:
             mine = labels == label
             away = float(np.median(far[mine]))
-            disc = np.pi * (focal * self._radius / away / STEP) ** 2
+            disc = np.pi * (focal * self.radius_m / away / STEP) ** 2
             count = int(stats[label, cv2.CC_STAT_AREA])
             if count < LEAST_SHARE * disc:
                 continue
@@ -104,46 +108,51 @@ class BallTracker:
         """The sphere laid on what is seen there, if it is one."""
         ray = front - self._rig.eye
         away = float(np.linalg.norm(ray))
-        start = front + ray / away * self._radius
-        window = self._rig.window(start, 2.2 * self._radius)
+        start = front + ray / away * self.radius_m
+        window = self._rig.window(start, 2.2 * self.radius_m)
         if window is None:
             return None
         points = self._rig.points(depth, window)[0].astype(np.float64)
         noise = max(NOISE_M * away**2, 0.0012)
-        sphere = fit_sphere(points[_near(points, start, 2 * self._radius)], start, self._radius, 2.5 * noise)
+        sphere = fit_sphere(points[_near(points, start, 2 * self.radius_m)], start, self.radius_m, 2.5 * noise)
         if sphere is None or sphere.spread_m > SPREAD_M or sphere.rms_m > 1.3 * noise:
             return None
         return self._believed(sphere, points, noise, likely, depth)
 
     def _believed(self, sphere: Sphere, points: Floats, noise: float, likely: Map, depth: Depth) -> Ball | None:
-        gap = np.linalg.norm(points - sphere.centre, axis=1) - self._radius
+        gap = np.linalg.norm(points - sphere.centre, axis=1) - self.radius_m
         on_it = points[np.abs(gap) < 2.5 * noise]
-        seen, through = self._covered(sphere.centre, noise, depth)
-        if seen < SEEN or through > THROUGH or len(on_it) < 12:
+        seen, through, joined = self._covered(sphere.centre, noise, depth)
+        if seen < SEEN or through > THROUGH or joined > JOINED or len(on_it) < 12:
             return None
         share = float(self._looked_up(likely, on_it.astype(np.float32)).mean())
-        free = free_radius(on_it, sphere.centre, self._radius) / self._radius
+        free = free_radius(on_it, sphere.centre, self.radius_m) / self.radius_m
         if share < LIKELIHOOD or not ROUND[0] < free < ROUND[1]:
             return None
         return Ball(sphere.centre, share, seen, sphere.rms_m)
 
-    def _covered(self, centre: Floats, noise: float, depth: Depth) -> tuple[float, float]:
-        """Which shares of the ball's disc lie on it, and behind it: by the depth that each pixel should have."""
-        window = self._rig.window(centre, 1.3 * self._radius)
+    def _covered(self, centre: Floats, noise: float, depth: Depth) -> tuple[float, float, float]:
+        """Which shares of the ball's disc lie on it, and behind it, and of what is about it are as near as it."""
+        window = self._rig.window(centre, 1.7 * self.radius_m)
         if window is None:
-            return 0.0, 1.0
+            return 0.0, 1.0, 1.0
         ways = self._rig.ways[window].astype(np.float64)
         length = np.linalg.norm(ways, axis=2)
         along = (ways @ (centre - self._rig.eye)) / length
-        aside = np.sqrt(np.maximum(np.sum((centre - self._rig.eye) ** 2) - along**2, 0)) / self._radius
-        surface = (along - self._radius * np.sqrt(np.clip(1 - aside**2, 0, 1))) / length
+        aside = np.sqrt(np.maximum(np.sum((centre - self._rig.eye) ** 2) - along**2, 0)) / self.radius_m
+        surface = (along - self.radius_m * np.sqrt(np.clip(1 - aside**2, 0, 1))) / length
         far = self._rig.unit.metres(depth[window], window)
         disc, inner, known = aside < 0.95, aside < INNER, far > 0
-        on_it = known & (np.abs(far - surface) < 3 * noise + 0.15 * self._radius * (aside > INNER))
-        behind = known & (far - surface > self._radius + 2 * noise)
-        if not inner.any():
-            return 0.0, 1.0
-        return float((on_it & disc).sum() / disc.sum()), float((behind & inner).sum() / inner.sum())
+        on_it = known & (np.abs(far - surface) < 3 * noise + 0.15 * self.radius_m * (aside > INNER))
+        behind = known & (far - surface > self.radius_m + 2 * noise)
+        about = (aside > AROUND[0]) & (aside < AROUND[1])
+        if not inner.any() or not about.any():
+            return 0.0, 1.0, 1.0
+        as_near = known & (np.abs(far - along / length) < 1.2 * self.radius_m)
+        shares = [
+            float((part & of).sum() / of.sum()) for part, of in ((on_it, disc), (behind, inner), (as_near, about))
+        ]
+        return shares[0], shares[1], shares[2]
 
 
 def _near(points: Floats, place: Floats, radius_m: float) -> NDArray[np.bool_]:

@@ -49,9 +49,7 @@ def read_calibration(file: Path) -> Calibrated:
     sections = _sections(file)
     width, height = _numbers(file, sections, "resolution", (1, 2))[0].tolist()
     if not (width == int(width) and height == int(height) and 1 <= min(width, height) <= LARGEST_PX):
-        refuse(
-            f"{file}, [resolution]", f"{width:g} × {height:g}", say("a width and a height in pixels, as 640;480")
-        )
+        refuse(f"{file}, [resolution]", f"{width:g} × {height:g}", say("a width and a height in pixels, as 640;480"))
     intrinsics = _numbers(file, sections, "intrinsics", (3, 3))
     if intrinsics[0, 0] <= 0 or intrinsics[1, 1] <= 0 or intrinsics[2].tolist() != [0, 0, 1]:
         refuse(f"{file}, [intrinsics]", clip(intrinsics.tolist()), say("fx 0 cx; 0 fy cy; 0 0 1"))

@@ -7,7 +7,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.studio.track.head_check import check
 from palestra.studio.track.head_icp import HeadPose, align
 from palestra.studio.track.head_shape import (
     DEGREES,
@@ -59,7 +58,9 @@ def fit(rig: Rig, pictures: Sequence[Depth], reach: Reach) -> Template | None:
         return None
     template = refined(template, rig, list(found.values()))
     # Whom the mean head did not fit well enough is looked for again by their own.
-    more = {at: one for at, depth in enumerate(pictures) if at not in found and (one := _found(template, rig, depth, reach))}
+    more = {
+        at: one for at, depth in enumerate(pictures) if at not in found and (one := _found(template, rig, depth, reach))
+    }
     return refined(template, rig, [*found.values(), *more.values()]) if more else template
 
 
@@ -157,4 +158,3 @@ def _sureness(weight: Floats, plain: float) -> Floats:
     rows = np.clip((np.arange(SHAPE[0]) * STEP_M - 0.005) / 0.03, 0.1, 1)[:, None]
     side = np.clip((105 - np.abs(DEGREES)) / 20, 0, 1)[None, :]
     return np.asarray((plain + (1 - plain) * seen) * rows * side)
-

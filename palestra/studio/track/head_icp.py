@@ -14,6 +14,7 @@ Map = NDArray[np.float32]
 HeadPose = Pose[Head, World]
 
 FACING = 0.25  # cosine below which skin is too much aslant to be trusted
+FEWEST = 30  # points
 STILL = 1e-5  # metres, and radians over ten: a step this small is the last
 
 
@@ -33,6 +34,8 @@ def align(template: Template, points: Map, eye: Map, start: HeadPose, gates_m: t
     Each point is joined with the skin on its way from the head's axis; none is searched for. Points further off than a
     gate count nothing, and near it little (Tukey's weights).
     """
+    if len(points) < FEWEST:
+        return None
     turn = start.rotation.T.copy()  # from the world to the head
     shift = -turn @ start.translation
     found: Aligned | None = None
@@ -45,7 +48,7 @@ def align(template: Template, points: Map, eye: Map, start: HeadPose, gates_m: t
         weight = np.clip(1 - (near.gap_m / np.float32(gate)) ** 2, 0, 1) ** 2 * near.sure
         weight *= np.clip((facing - np.float32(FACING)) / np.float32(0.3), 0, 1)
         used = weight > 0
-        if np.count_nonzero(used) < 30:
+        if np.count_nonzero(used) < FEWEST:
             return None
         here, normal, gap, weight = here[used], near.normal[used], near.gap_m[used], weight[used]
         rows = np.concatenate([_cross(here, normal), normal], axis=1)

@@ -34,12 +34,14 @@ class Reach:
     far_m: float = 1.8
 
 
-def starts(template: Template, rig: Rig, depth: Depth, reach: Reach) -> list[tuple[Aligned, Verdict]]:
-    """Poses that could be a head's, the best first."""
+def starts(
+    template: Template, rig: Rig, depth: Depth, reach: Reach, part: tuple[int, int] = (0, 1)
+) -> list[tuple[Aligned, Verdict]]:
+    """Poses that could be a head's, the best first. `part` is which of how many parts of all guesses is tried."""
     tried: list[tuple[float, Aligned, Map]] = []
     for points in things(rig, depth, reach):
         near = _thinned(points, POINTS)
-        for guess in _guesses(points):
+        for guess in _guesses(points)[part[0] :: part[1]]:
             aligned = align(template, near, rig.eye, guess, COARSE_M)
             if aligned is not None:
                 tried.append((aligned.count / len(near) - aligned.rms_m / 0.02, aligned, points))

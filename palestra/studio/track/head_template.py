@@ -1,17 +1,24 @@
 """The surface that a head is tracked by: a map of distances from its axis, made to be looked up quickly."""
 
+import zipfile
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
+from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.studio.track.head_shape import DEGREES, HEIGHTS, LOW_M, MOST_DEG, STEP_DEG, STEP_M
+from palestra.errors import refuse
+from palestra.formats import read_bytes, write_bytes
+from palestra.studio.track.head_shape import DEGREES, HEIGHTS, LOW_M, MODES, MOST_DEG, SHAPE, STEP_DEG, STEP_M
+from palestra.text import say
 
 Floats = NDArray[np.float64]
 Map = NDArray[np.float32]
 
+MAX_BYTES = 2_000_000
 MOST_AT_ONCE = 30_000  # points: OpenCV's pictures have fewer than 32,767 rows
 SURE = 0.3  # weight of a place that was seen often enough to be tracked by
 
@@ -70,10 +77,27 @@ class Template:
     @cached_property
     def spots(self) -> tuple[Map, Map]:
         """Places (n, 3) spread over what is well known, and their normals."""
-        rows, columns = np.meshgrid(np.arange(1, len(HEIGHTS) - 1, 2), np.arange(1, len(DEGREES) - 1, 2), indexing="ij")
-        rows, columns = rows.ravel(), columns.ravel()
-        kept = self.sure[rows, columns] > SURE
-        rows, columns = rows[kept], columns[kept]
+        coarse = self.sure[1:-1:2, 1:-1:2]
+        rows, columns = (2 * part + 1 for part in np.nonzero(coarse > SURE))
         phi, radius = np.radians(DEGREES[columns]), self.radius[rows, columns]
         points = np.stack([radius * np.sin(phi), HEIGHTS[rows], radius * np.cos(phi)], axis=1).astype(np.float32)
         return points, self.at(points).normal
+
+
+def write_template(file: Path, template: Template) -> None:
+    """Kept for a person's other sessions."""
+    whole = BytesIO()
+    np.savez_compressed(whole, radius=template.radius, sure=template.sure, values=template.values)
+    write_bytes(file, whole.getvalue())
+
+
+def read_template(file: Path) -> Template:
+    try:
+        with np.load(BytesIO(read_bytes(file, MAX_BYTES)), allow_pickle=False) as kept:
+            parts = [np.asarray(kept[name], np.float64) for name in ("radius", "sure", "values")]
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
+        refuse(str(file), say("a file that cannot be read ({error})", error=str(error)[:80]), say("a head's shape"))
+    shapes = [part.shape for part in parts]
+    if shapes != [SHAPE, SHAPE, (len(MODES),)] or not all(np.isfinite(part).all() for part in parts):
+        refuse(str(file), str(shapes), say("a head's shape, as `palestra studio track head` writes it"))
+    return Template(*parts)

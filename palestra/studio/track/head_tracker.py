@@ -19,6 +19,7 @@ POINTS = 3500
 EXPLAINED, SEEN_THROUGH = 0.40, 0.10  # of the skin that faces the camera: at least, at most
 RMS_M = (0.0018, 0.0012)  # of points that count: at most so much, and so much more for each square metre of distance
 UNSURE_DEG, UNSURE_M = 1.0, 0.003  # of a pose, by the points that it was made from
+PARTS = 3  # of all guesses, one is tried in each frame after a loss, so that frames keep their pace
 ALIKE = 6.0  # points that err together, as what one spot of light spreads over
 
 
@@ -34,16 +35,15 @@ class Found:
 class HeadTracker:
     """Frames in, poses out; None for a frame in which the head is not surely there."""
 
-    def __init__(self, template: Template, rig: Rig, reach: Reach, starts_again: bool = True) -> None:
-        self._template, self._rig, self._reach, self._starts_again = template, rig, reach, starts_again
+    def __init__(self, template: Template, rig: Rig, reach: Reach) -> None:
+        self._template, self._rig, self._reach = template, rig, reach
         self._last: HeadPose | None = None
-        self._is_first = True
+        self._searches = 0
 
     def find(self, depth: Depth) -> Found | None:
         found = self._near(depth, self._last) if self._last is not None else None
-        if found is None and (self._starts_again or self._is_first):
+        if found is None:
             found = self._anywhere(depth)
-        self._is_first = False
         if found is not None:
             self._last = found.pose
         return found
@@ -60,7 +60,9 @@ class HeadTracker:
         return None if aligned is None else self._believed(aligned, depth)
 
     def _anywhere(self, depth: Depth) -> Found | None:
-        for aligned, _ in starts(self._template, self._rig, depth, self._reach):
+        part = (0, 1) if self._last is None else (self._searches % PARTS, PARTS)
+        self._searches += 1
+        for aligned, _ in starts(self._template, self._rig, depth, self._reach, part):
             found = self._near(depth, aligned.pose)
             if found is not None:
                 return found
@@ -81,5 +83,3 @@ def _is_sure(aligned: Aligned) -> bool:
     spread = np.linalg.pinv(aligned.information) * aligned.rms_m**2 * ALIKE
     turns, shifts = np.linalg.eigvalsh(spread[:3, :3]).max(), np.linalg.eigvalsh(spread[3:, 3:]).max()
     return bool(np.degrees(np.sqrt(max(turns, 0))) < UNSURE_DEG and np.sqrt(max(shifts, 0)) < UNSURE_M)
-
-

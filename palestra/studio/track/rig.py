@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.metrics.transforms import Camera, World
+from palestra.metrics.transforms import Camera, Image, World
 from palestra.studio.track.depth_units import DepthUnit
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Rig:
     def ways(self) -> Map:
         """(h, w, 3) directions of the world in which the depth camera's pixels look, a metre along its axis long."""
         across, down = np.meshgrid(np.arange(self.depth.width), np.arange(self.depth.height))
-        pixels = np.stack([across, down], axis=-1).astype(np.float64)
+        pixels = Image(np.stack([across, down], axis=-1).astype(np.float64))
         return np.asarray(self.depth.directions(pixels), np.float32)
 
     @cached_property

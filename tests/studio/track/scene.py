@@ -82,7 +82,9 @@ def _head(p: Map, eyes: Floats, rng: np.random.Generator) -> Map:
     head = _joined(head, _capsule(p, (-0.018, -0.062, 0.076), (0.018, -0.062, 0.076), 0.008), 0.006)
     head = _joined(head, _capsule(p, (-0.015, -0.072, 0.076), (0.015, -0.072, 0.076), 0.007), 0.004)
     head = _joined(head, _ball(p, (0, -0.098 * long, 0.066 + rng.normal(0, 0.002)), 0.019), 0.014)
-    hair = np.maximum(_ellipsoid(p, (0, 0.036, -0.016), (0.082 * wide, 0.100 * long, 0.098 * deep)), -(p[..., 1] - 0.03))
+    hair = np.maximum(
+        _ellipsoid(p, (0, 0.036, -0.016), (0.082 * wide, 0.100 * long, 0.098 * deep)), -(p[..., 1] - 0.03)
+    )
     hair = np.maximum(hair, p[..., 2] - 0.062)
     head = _joined(head, hair, 0.006)
     head = np.minimum(head, _ball(p, (0.02, 0.075, -0.085), 0.034))  # a knot
@@ -221,9 +223,9 @@ class Scene:
         hidden = shadow > np.minimum.accumulate(shadow[:, ::-1], axis=1)[:, ::-1] + 0.75
         blobs = cv2.GaussianBlur(self.rng.standard_normal((60, 80)).astype(np.float32), (0, 0), 1.0)
         holes = cv2.resize(blobs, (640, 480)) > 1.1
-        return np.where((aslant & (self.rng.random(far.shape) < 0.5)) | hidden | holes, 0, np.rint(1000 * given)).astype(
-            np.uint16
-        )
+        return np.where(
+            (aslant & (self.rng.random(far.shape) < 0.5)) | hidden | holes, 0, np.rint(1000 * given)
+        ).astype(np.uint16)
 
     def colour(self, look: Look, light: float = 1.0) -> NDArray[np.uint8]:
         """(h, w, 3) blue, green, red."""
@@ -254,7 +256,9 @@ def rotation(yaw_deg: float, pitch_deg: float, roll_deg: float = 0.0) -> Floats:
     return np.asarray(y @ x @ z)
 
 
-def moving_head(frames: int, seat: Sequence[float] = (0.0, 0.0, 0.1), most_deg: float = 30.0) -> list[Pose[Head, World]]:
+def moving_head(
+    frames: int, seat: Sequence[float] = (0.0, 0.0, 0.1), most_deg: float = 30.0
+) -> list[Pose[Head, World]]:
     """A head that turns and sways at the pace of people who were asked to."""
     at = np.arange(frames) / 30
     yaw, pitch = most_deg * np.sin(1.9 * at), 0.45 * most_deg * np.sin(1.3 * at + 0.5) - 3
