@@ -16,18 +16,21 @@ from tests.studio.track.scene import HAND, Look, hand_before, rotation
 
 
 def apart(found, true):
-    """Degrees and millimetres between poses, but for a turn and shift that all share: a frame is anybody's choice."""
-    both = [(there.back(), here) for here, there in zip(found, true, strict=True)]
-    turns = sum(there.rotation @ here.rotation for there, here in both)
-    u, _, v = np.linalg.svd(turns)
-    turn = u @ v
-    shift = np.median([there(here.translation) for there, here in both], axis=0)
-    degrees, metres = [], []
-    for here, there in zip(found, true, strict=True):
-        off = (here.rotation @ turn.T).T @ there.rotation
-        degrees.append(np.degrees(np.arccos(np.clip((np.trace(off) - 1) / 2, -1, 1))))
-        metres.append(np.linalg.norm(here.translation - here.rotation @ turn.T @ shift - there.translation))
-    return np.array(degrees), 1000 * np.array(metres)
+    """Degrees and millimetres between poses, but for a turn and shift that all share: a frame is anybody's choice.
+
+    What all share is told by the half that agree best, so that a few wrong ones do not hide in it.
+    """
+    turns = np.array([there.rotation.T @ here.rotation for here, there in zip(found, true, strict=True)])
+    shifts = np.array([there.back()(here.translation) for here, there in zip(found, true, strict=True)])
+    kept = np.ones(len(turns), bool)
+    for _ in range(4):
+        u, _, v = np.linalg.svd(turns[kept].sum(axis=0))
+        turn, shift = u @ v, np.median(shifts[kept], axis=0)
+        cosines = (np.einsum("nij,ij->n", turns, turn) - 1) / 2
+        degrees = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+        kept = degrees <= np.median(degrees)
+    places = [here.translation - here.rotation @ turn.T @ shift for here in found]
+    return degrees, 1000 * np.linalg.norm(np.array(places) - [there.translation for there in true], axis=1)
 
 
 def followed(sitting, depths):
