@@ -260,3 +260,88 @@ def sync(
 
 
 app.add_typer(studio_calibrate.app, name="calibrate")
+
+
+track_app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Find the ball, the head and the eyeballs in a recording of colour and depth.",
+)
+app.add_typer(track_app, name="track")
+
+RgbdArgument = Annotated[
+    Path,
+    typer.Argument(help="What `palestra studio capture` recorded with depth, or a folder with colour/ and depth/."),
+]
+SessionOption = Annotated[str, typer.Option(help="The session's name in EYEDIAP's way, such as 1_A_FT_M.")]
+TrackOutOption = Annotated[Path, typer.Option(help="The data set's folder, in EYEDIAP's layout.")]
+CalibrationOption = Annotated[
+    Path | None, typer.Option(help="The folder with rgb_vga_calibration.txt and depth_calibration.txt; else the first.")
+]
+UnitOption = Annotated[Literal["mm", "0.1mm", "disparity"], typer.Option(help="What a step of the depths is.")]
+SourceOption = Annotated[str, typer.Option(help="The recording's source of colour and depth, if it has several.")]
+NearOption = Annotated[float, typer.Option(min=0.1, help="Metres from the camera to the nearest that is looked at.")]
+FarOption = Annotated[float, typer.Option(min=0.2, help="Metres from the camera to the farthest that is looked at.")]
+
+
+@track_app.callback()
+def about_track() -> None:
+    """Find the ball, the head and the eyeballs in a recording of colour and depth."""
+
+
+@track_app.command(
+    epilog="Example: palestra studio track ball session-1 --session 1_A_FT_M --at 0:312,208 --out my-data"
+)
+def ball(
+    recording: RgbdArgument,
+    out: TrackOutOption,
+    session: SessionOption,
+    at: Annotated[
+        list[str], typer.Option(help="FRAME:X,Y: where the ball is in a frame's colour picture; once or twice.")
+    ],
+    calibration: CalibrationOption = None,
+    unit: UnitOption = "mm",
+    source: SourceOption = "",
+    diameter: Annotated[float, typer.Option(min=0.01, max=0.5, help="Of the ball, in metres.")] = 0.04,
+    near: NearOption = 0.4,
+    far: FarOption = 1.8,
+    json: JsonOption = False,
+) -> None:
+    """Find the ball in every frame, and write EYEDIAP's ball_tracking.txt."""
+    from palestra import console
+    from palestra.studio import Reach, Session, pointed_at, set_up, track_ball
+
+    place, pointed = Session(out, session), pointed_at(at)
+    given = set_up(recording, calibration, unit, source)
+    with console.progress("frames", given.frames.count, hidden=json) as advance:
+        found = track_ball(given, place, pointed, diameter / 2, Reach(near, far), advance)
+    if json:
+        console.show_json({"frames": found.frames, "found": found.found, "folder": str(found.folder)})
+    console.say(f"The ball was found in {found.found:,} of {found.frames:,} frames: {found.folder}/ball_tracking.txt")
+
+
+@track_app.command(epilog="Example: palestra studio track head session-1 --session 1_A_FT_M --out my-data")
+def head(
+    recording: RgbdArgument,
+    out: TrackOutOption,
+    session: SessionOption,
+    calibration: CalibrationOption = None,
+    unit: UnitOption = "mm",
+    source: SourceOption = "",
+    near: NearOption = 0.4,
+    far: FarOption = 1.8,
+    json: JsonOption = False,
+) -> None:
+    """Follow the head through every frame, and write EYEDIAP's files of heads and eyeballs."""
+    from palestra import console
+    from palestra.studio import Reach, Session, set_up, track_head
+
+    place = Session(out, session)
+    given = set_up(recording, calibration, unit, source)
+    with console.progress("frames", given.frames.count, hidden=json) as advance:
+        found = track_head(given, place, Reach(near, far), advance)
+    if json:
+        console.show_json({"frames": found.frames, "found": found.found, "folder": str(found.folder)})
+    console.say(f"The head was found in {found.found:,} of {found.frames:,} frames: {found.folder}/head_pose.txt")

@@ -27,5 +27,9 @@ if TYPE_CHECKING:
     from palestra.studio.sitting.prepare import prepare_data, sources_named
     from palestra.studio.sync.find_leds import find_leds, write_marked
     from palestra.studio.sync.sync import align_recordings, require_writable, write_aligned, write_frame_table
+    from palestra.studio.track.head_start import Reach
+    from palestra.studio.track.run import pointed_at, track_ball, track_head
+    from palestra.studio.track.set_up import set_up
+    from palestra.studio.track.tracking_files import Session
 else:
     __getattr__ = lazy_exports(__name__)
