@@ -1,11 +1,11 @@
 """`palestra studio`: recording a data set of one's own."""
 
-from palestra.cli import studio_calibrate
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from palestra.cli import studio_calibrate
 from palestra.cli.options import JsonOption, TrackArgument
 
 app = typer.Typer(
