@@ -3,7 +3,8 @@
 python -m benchmarks.studio_calibrate [--seeds 10]
 
 All is drawn: boards with blur, noise and a lens that bends; depth with 2 mm of noise and 10 % of wrong points; eyes
-with glances elsewhere. The naive methods have the same data and leave nothing out. Exit code 0 if all that is asked is met.
+with glances elsewhere. The naive methods have the same data and leave nothing out. Exit code 0 if all that is asked is
+met.
 """
 
 import argparse
@@ -168,7 +169,7 @@ def offset(seed: int) -> list[Row]:
 
 
 def gaze(seed: int) -> list[Row]:
-    """9 points, 0.4° of noise, blinks in a tenth of the frames; told on 200 other points. Naive: a plane through all."""
+    """9 points, 0.4° of noise, blinks in a tenth of the frames; 200 other points. Naive: a plane through all."""
     with tempfile.TemporaryDirectory() as place:
         table = read_table(
             eye_tables.looked(Path(place) / "l.csv", seed), ("x", "y", "yaw_deg", "pitch_deg"), ("person",)
