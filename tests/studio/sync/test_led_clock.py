@@ -22,8 +22,8 @@ def aligned(a, b, seconds, board=BOARD, near=None, seed=0):
     return align_clocks(*clocks, near), clocks
 
 
-@pytest.mark.parametrize("ppm", [37.0, -120.0])
-def test_offset_and_drift_with_30_percent_wrong_dropped_frames_and_25_against_30_fps(ppm):
+def test_offset_and_drift_with_30_percent_wrong_dropped_frames_and_25_against_30_fps():
+    ppm = -120.0
     a, b = Camera(30, wrong=0.3, dropped=0.02), Camera(25, 1.234, ppm, wrong=0.3, dropped=0.02)
     found, clocks = aligned(a, b, 600)
     assert abs(found.offset_s - 1.234) < 1 / 30
