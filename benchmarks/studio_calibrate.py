@@ -3,8 +3,8 @@
 python -m benchmarks.studio_calibrate [--seeds 10]
 
 All is drawn: boards with blur, noise and a lens that bends; depth with 2 mm of noise and 10 % of wrong points; eyes
-with glances elsewhere. The naive methods have the same data and leave nothing out. Exit code 0 if all that is asked is
-met.
+with glances elsewhere. The naive methods have the same data and leave nothing out. Exit code 0 if all that is asked
+is met.
 """
 
 import argparse
@@ -82,9 +82,9 @@ def screen(seed: int) -> list[Row]:
     apart = 1e3 * float(np.linalg.norm(stepwise - true, axis=1).max())
     return [
         ("screen, worst corner", "mm", off[0], off[1]),
-        ("the same; beside it, one step after the other, wrong points out", "mm", off[0], apart),
+        ("the same; in the last column, one step after the other, wrong points out", "mm", off[0], apart),
         ("screen, turn", "°", turned[0], turned[1]),
-        ("the same; beside it, as above", "°", turned[0], angle_deg(rotation @ scene.rotation.T)),
+        ("the same; in the last column, as above", "°", turned[0], angle_deg(rotation @ scene.rotation.T)),
     ]
 
 
@@ -169,7 +169,7 @@ def offset(seed: int) -> list[Row]:
 
 
 def gaze(seed: int) -> list[Row]:
-    """9 points, 0.4° of noise, blinks in a tenth of the frames; 200 other points. Naive: a plane through all."""
+    """9 points, 0.4° of noise, blinks in a tenth of the frames; told on 200 others. Naive: a plane through all."""
     with tempfile.TemporaryDirectory() as place:
         table = read_table(
             eye_tables.looked(Path(place) / "l.csv", seed), ("x", "y", "yaw_deg", "pitch_deg"), ("person",)
