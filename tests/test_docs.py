@@ -25,8 +25,8 @@ def require_known(words: list[str]) -> None:
         words = words[2:]
     name, rest = words[0], words[1:]
     command = COMMANDS[name]
-    if hasattr(command, "commands"):  # contest, studio
-        command, rest = command.commands[words[1]], words[2:]
+    while hasattr(command, "commands"):  # contest, studio, studio track
+        command, rest = command.commands[rest[0]], rest[1:]
     known = {name for option in command.params for name in option.opts}
     assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, " ".join(words)
 
