@@ -25,11 +25,7 @@ def require_known(words: list[str]) -> None:
         words = words[2:]
     name, rest = words[0], words[1:]
     command = COMMANDS[name]
-<<<<<<< HEAD
     while hasattr(command, "commands"):  # contest, studio, studio calibrate
-=======
-    while hasattr(command, "commands"):  # contest, studio, studio track
->>>>>>> s20-track
         command, rest = command.commands[rest[0]], rest[1:]
     known = {name for option in command.params for name in option.opts}
     assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, " ".join(words)
