@@ -185,15 +185,15 @@ def check_fit(fit: CameraFit, picture: Path) -> None:
 
 def tell(report: Report, fit: CameraFit) -> None:
     """What a person wants to know of a camera."""
-    report.add("views", len(fit.kept))
-    report.add("views left out", len(fit.views.found) - len(fit.kept))
-    report.add("misfit, rms", fit.rms_px, "px")
-    report.add("focal length x", fit.matrix[0, 0], "px")
-    report.add("focal length y", fit.matrix[1, 1], "px")
-    report.add("focal length, standard error", 100 * fit.focal_sd, "%")
-    report.add("centre x", fit.matrix[0, 2], "px")
-    report.add("centre y", fit.matrix[1, 2], "px")
-    report.add("widest angle between views", fit.angle_deg, "deg")
+    report.measured("views", len(fit.kept))
+    report.measured("views left out", len(fit.views.found) - len(fit.kept))
+    report.measured("misfit, rms", fit.rms_px, "px")
+    report.measured("focal length x", fit.matrix[0, 0], "px")
+    report.measured("focal length y", fit.matrix[1, 1], "px")
+    report.measured("focal length, standard error", 100 * fit.focal_sd, "%")
+    report.measured("centre x", fit.matrix[0, 2], "px")
+    report.measured("centre y", fit.matrix[1, 2], "px")
+    report.measured("widest angle between views", fit.angle_deg, "deg")
     if unseen := len(fit.views.unseen):
         report.told.append(
             say_count("In {count} picture the board was not found.", "In {count} pictures the board was not found.",

@@ -53,15 +53,15 @@ def calibrate_depth(
             say("Calibrate the pair first (`palestra studio calibrate stereo`), and use a board that does not bend."),
         )  # fmt: skip
     report = Report()
-    report.add("views", len(d))
-    report.add("misfit, rms", fit.rms_steps, "steps")
-    report.add("misfit without the pixels' own share, rms", fit.plain_rms, "steps")
+    report.measured("views", len(d))
+    report.measured("misfit, rms", fit.rms_steps, "steps")
+    report.measured("misfit without the pixels' own share, rms", fit.plain_rms, "steps")
     for metres in (0.8, 1.2):
-        report.add(f"depth of one step at {metres} m", 1e3 * abs(fit.k[1]) * metres**2, "mm")
-    report.add(
+        report.measured(f"depth of one step at {metres} m", 1e3 * abs(fit.k[1]) * metres**2, "mm")
+    report.measured(
         "pixels left out", 100 * float((np.isfinite(fit.residuals) & ~fit.kept).sum() / np.isfinite(z).sum()), "%"
     )
-    report.add("pixels covered", 100 * part, "%")
+    report.measured("pixels covered", 100 * part, "%")
     if part < LEAST_COVERED:
         report.told.append(
             say("The board was shown in {part:.0%} of the pixels; the others have no correction of their own. Hang "

@@ -147,9 +147,9 @@ def calibrate_gaze(file: Path, out: Path) -> Report:
     report = Report()
     for name, fit in fits.items():
         _check(name, fit, picture)
-        report.add(f"{name}: off by on points not fitted to, median", fit.gaze.error_deg, "deg")
-        report.add(f"{name}: terms", len(fit.gaze.terms[0]))
-        report.add(f"{name}: frames left out", 100 * float((~fit.kept).mean()), "%")
+        report.measured(f"{name}: off by on points not fitted to, median", fit.gaze.error_deg, "deg")
+        report.measured(f"{name}: terms", len(fit.gaze.terms[0]))
+        report.measured(f"{name}: frames left out", 100 * float((~fit.kept).mean()), "%")
     ours = out / "gaze.json"
     people = GazeFile({name: fit.gaze for name, fit in fits.items()})
     write_bytes(ours, msgspec.json.format(msgspec.json.encode(people), indent=1) + b"\n")

@@ -93,9 +93,9 @@ def calibrate_offset(file: Path, out: Path) -> Report:
     report = Report()
     for one in offsets:
         whose = f"{one.person}, {one.pattern}"
-        report.add(f"{whose}: off by, before", one.before_deg, "deg")
-        report.add(f"{whose}: off by, after (frames not fitted to)", one.after_deg, "deg")
-        report.add(f"{whose}: frames left out", 100 * float((~one.kept).mean()), "%")
+        report.measured(f"{whose}: off by, before", one.before_deg, "deg")
+        report.measured(f"{whose}: off by, after (frames not fitted to)", one.after_deg, "deg")
+        report.measured(f"{whose}: frames left out", 100 * float((~one.kept).mean()), "%")
     report.files = [_write_offsets(out, offsets), _write_gaze(out, table, after), picture]
     return report
 

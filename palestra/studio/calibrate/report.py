@@ -15,7 +15,7 @@ class Report:
     told: list[Text] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
 
-    def add(self, name: str, value: float, unit: str = "") -> None:
+    def measured(self, name: str, value: float, unit: str = "") -> None:
         self.measures.append((name, float(value), unit))
 
     def rows(self) -> list[dict[str, object]]:

@@ -84,16 +84,16 @@ def _check(screen: Screen, picture: Path) -> None:
 
 def _report(screen: Screen, seen: Seen, mirrors: list[Mirror]) -> Report:
     report = Report()
-    report.add("mirrors", len(mirrors))
-    report.add("targets", len(seen.pixels))
-    report.add("targets left out", int((~screen.kept).sum()))
-    report.add("misfit, rms", 1e3 * misfit_m(screen), "mm")
-    report.add("place, standard error", 1e3 * screen.place_sd_m, "mm")
-    report.add("turn, standard error", screen.turn_sd_deg, "deg")
-    report.add("pixel width", 1e3 * screen.metres_per_pixel[0], "mm")
-    report.add("pixel height", 1e3 * screen.metres_per_pixel[1], "mm")
-    report.add("noise of one depth", 1e3 * max(one.sigma_m for one in mirrors), "mm")
-    report.add("largest bulge of a mirror", 1e3 * max(one.sag_m for one in mirrors), "mm")
+    report.measured("mirrors", len(mirrors))
+    report.measured("targets", len(seen.pixels))
+    report.measured("targets left out", int((~screen.kept).sum()))
+    report.measured("misfit, rms", 1e3 * misfit_m(screen), "mm")
+    report.measured("place, standard error", 1e3 * screen.place_sd_m, "mm")
+    report.measured("turn, standard error", screen.turn_sd_deg, "deg")
+    report.measured("pixel width", 1e3 * screen.metres_per_pixel[0], "mm")
+    report.measured("pixel height", 1e3 * screen.metres_per_pixel[1], "mm")
+    report.measured("noise of one depth", 1e3 * max(one.sigma_m for one in mirrors), "mm")
+    report.measured("largest bulge of a mirror", 1e3 * max(one.sag_m for one in mirrors), "mm")
     if len(mirrors) < 3:
         report.told.append(
             say("With fewer than 3 positions of the mirror an error of its plane goes into the screen as it is, and "

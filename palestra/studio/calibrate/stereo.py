@@ -179,11 +179,11 @@ def calibrate_stereo(
     to_second: Pose[Sight, Sight] = Pose(fit.rotation, fit.translation)
     second_pose = to_second.back().then(one.pose)
     report = Report()
-    report.add("pairs", int(fit.kept.sum()))
-    report.add("pairs left out", int((~fit.kept).sum()))
-    report.add("misfit in the second camera, rms", fit.rms_px, "px")
-    report.add("between the cameras", 1e3 * float(np.linalg.norm(fit.translation)), "mm")
-    report.add("turn between the cameras", angle_deg(fit.rotation), "deg")
+    report.measured("pairs", int(fit.kept.sum()))
+    report.measured("pairs left out", int((~fit.kept).sum()))
+    report.measured("misfit in the second camera, rms", fit.rms_px, "px")
+    report.measured("between the cameras", 1e3 * float(np.linalg.norm(fit.translation)), "mm")
+    report.measured("turn between the cameras", angle_deg(fit.rotation), "deg")
     if unseen := len(views[0].unseen):
         report.told.append(
             say_count("In {count} pair not both pictures show the board.",
